@@ -1,0 +1,1 @@
+"""Parley tests conversational agents the way people use them."""

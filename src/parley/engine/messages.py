@@ -1,0 +1,147 @@
+"""What is said in a conversation: parts of one message, and the lines of an OpenAI-style history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+type Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """Visible words."""
+
+    text: str
+    kind: Literal["content"] = "content"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasoning:
+    """What the llm thought before it spoke; never sent to the other side."""
+
+    text: str
+    kind: Literal["reasoning"] = "reasoning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A refusal, sent by the provider apart from the content."""
+
+    text: str
+    kind: Literal["refusal"] = "refusal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One whole tool call. `arguments` is the raw string the llm wrote; it may not be JSON."""
+
+    id: str
+    name: str
+    arguments: str
+    kind: Literal["tool_call"] = "tool_call"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """The answer to the call `id`, streamed by the gateway itself or given by us."""
+
+    id: str
+    name: str
+    content: str
+    kind: Literal["tool_result"] = "tool_result"
+
+
+type Words = Text | Reasoning | Refusal
+type Part = Text | Reasoning | Refusal | ToolCall | ToolResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One line of a chat-completions history.
+
+    `content` is a string, or the list of content parts exactly as a customer wrote it.
+    """
+
+    role: Role
+    content: str | Sequence[dict[str, Any]] = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The words of the message, content parts joined."""
+        if isinstance(self.content, str):
+            return self.content
+        return "".join(str(part.get("text", "")) for part in self.content)
+
+    def wire(self) -> dict[str, Any]:
+        """The message as the chat-completions API takes it."""
+        line: dict[str, Any] = {"role": self.role, "content": self.content}
+        if self.name is not None:
+            line["name"] = self.name
+        if self.tool_calls:
+            line["tool_calls"] = [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": call.arguments},
+                }
+                for call in self.tool_calls
+            ]
+        if self.tool_call_id is not None:
+            line["tool_call_id"] = self.tool_call_id
+        return line
+
+
+def joined(parts: Sequence[Part], kind: Literal["content", "reasoning", "refusal"]) -> str:
+    """All words of one kind in `parts`, in order."""
+    return "".join(
+        part.text for part in parts if isinstance(part, Text | Reasoning | Refusal) and part.kind == kind
+    )
+
+
+def open_calls(parts: Sequence[Part]) -> tuple[ToolCall, ...]:
+    """The tool calls in `parts` that no result in `parts` answers."""
+    answered = {part.id for part in parts if isinstance(part, ToolResult)}
+    return tuple(part for part in parts if isinstance(part, ToolCall) and part.id not in answered)
+
+
+def history(parts: Sequence[Part]) -> tuple[Message, ...]:
+    """One answer as history lines: calls and their results stay in the order they were streamed.
+
+    Reasoning is left out. An answer without words becomes one empty assistant line, a refusal
+    becomes the content of its line, so that what is sent later is always a valid history.
+    """
+    lines: list[Message] = []
+    words: list[str] = []
+    calls: list[ToolCall] = []
+    results: list[ToolResult] = []
+
+    def close() -> None:
+        if words or calls:
+            lines.append(Message(role="assistant", content="".join(words), tool_calls=tuple(calls)))
+            lines.extend(Message(role="tool", content=r.content, tool_call_id=r.id) for r in results)
+        words.clear()
+        calls.clear()
+        results.clear()
+
+    for part in parts:
+        match part:
+            case Text() | Refusal():
+                if results:
+                    close()
+                words.append(part.text)
+            case ToolCall():
+                if results and {call.id for call in calls} == {result.id for result in results}:
+                    close()
+                calls.append(part)
+            case ToolResult():
+                if any(call.id == part.id for call in calls):
+                    results.append(part)
+            case Reasoning():
+                pass
+    close()
+    return tuple(lines) or (Message(role="assistant", content=""),)
