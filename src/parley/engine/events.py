@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
@@ -17,19 +17,21 @@ from parley.engine.chat.pieces import Usage
 from parley.engine.messages import Part, Reasoning, Refusal, Text, ToolCall, ToolResult
 from parley.engine.spec import HookEvent
 
-type Speaking = Literal["user", "assistant", "judge"]
-type Scope = Literal["user_inference", "gateway_inference", "judge_analysis"]
-type Outcome = Literal["success", "loss", "incomplete", "interrupted"]
-type Standing = Literal["active", "at_risk", "success", "loss"]
-type EndReason = Literal[
+Speaking: TypeAlias = Literal["user", "assistant", "judge"]
+Scope: TypeAlias = Literal["user_inference", "gateway_inference", "judge_analysis"]
+Outcome: TypeAlias = Literal["success", "loss", "incomplete", "interrupted"]
+Standing: TypeAlias = Literal["active", "at_risk", "success", "loss"]
+EndReason: TypeAlias = Literal[
     "baseline_reached",
     "loss_threshold_persisted",
     "simulated_user_ended_conversation",
     "max_turns_reached",
     "validation_hook_interrupted",
 ]
-type EndState = Literal["success", "loss", "ended", "max_turns", "interrupted"]
-type SpentReason = Literal["retried", "failed", "nudged", "regenerated", "cancelled", "cut", "handed_over"]
+EndState: TypeAlias = Literal["success", "loss", "ended", "max_turns", "interrupted"]
+SpentReason: TypeAlias = Literal[
+    "retried", "failed", "nudged", "regenerated", "cancelled", "cut", "handed_over"
+]
 
 SCOPES: dict[Speaking, Scope] = {
     "user": "user_inference",
@@ -59,7 +61,7 @@ class Shown:
     part: Part
 
 
-type Delta = Opened | Shown
+Delta: TypeAlias = Opened | Shown
 
 
 # Entries
@@ -204,12 +206,10 @@ class Ended:
     kind: Literal["ended"] = "ended"
 
 
-type Entry = UserSpoke | AssistantSpoke | Opinion | Spent | HookCalled | Ended
-type Event = Delta | Entry
+Entry: TypeAlias = UserSpoke | AssistantSpoke | Opinion | Spent | HookCalled | Ended
+Event: TypeAlias = Delta | Entry
 
 ENTRY: TypeAdapter[Entry] = TypeAdapter(
-    Annotated[
-        UserSpoke | AssistantSpoke | Opinion | Spent | HookCalled | Ended, Field(discriminator="kind")
-    ]
+    Annotated[UserSpoke | AssistantSpoke | Opinion | Spent | HookCalled | Ended, Field(discriminator="kind")]
 )
 """Reads and writes one entry as JSON; decimals travel as strings, so that nothing is rounded."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
-type Role = Literal["system", "user", "assistant", "tool"]
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +53,8 @@ class ToolResult:
     kind: Literal["tool_result"] = "tool_result"
 
 
-type Words = Text | Reasoning | Refusal
-type Part = Text | Reasoning | Refusal | ToolCall | ToolResult
+Words: TypeAlias = Text | Reasoning | Refusal
+Part: TypeAlias = Text | Reasoning | Refusal | ToolCall | ToolResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

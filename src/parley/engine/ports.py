@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from parley.engine.chat.pieces import Piece
 from parley.engine.messages import Message, ToolCall, ToolResult
@@ -28,9 +28,7 @@ class Speaker(Protocol):
 
     model: str
 
-    def attempt(
-        self, messages: Sequence[Message], options: AttemptOptions
-    ) -> AsyncGenerator[Piece, None]:
+    def attempt(self, messages: Sequence[Message], options: AttemptOptions) -> AsyncGenerator[Piece, None]:
         """Make one attempt: its pieces, then one `Closing`. Raises `InferenceFault`.
 
         Closing the generator, or cancelling the task that waits in it, closes the connection.
@@ -38,7 +36,7 @@ class Speaker(Protocol):
         ...
 
 
-type StopCode = Literal[
+StopCode: TypeAlias = Literal[
     "cancelled",
     "time_limit",
     "balance_exhausted",

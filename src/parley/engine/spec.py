@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from parley.engine.messages import Message
 
-type HookEvent = Literal[
+HookEvent: TypeAlias = Literal[
     "before-test", "before-inference", "after-inference", "context-changed", "after-test"
 ]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from parley.engine.chat.pieces import Usage
 
-type FaultCode = Literal[
+FaultCode: TypeAlias = Literal[
     "address_refused",
     "connect_failed",
     "first_token_timeout",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from parley.engine.messages import Part
 
@@ -22,7 +22,7 @@ class Usage:
     estimated: bool = False
 
 
-type FinishReason = Literal["stop", "length", "tool_calls", "content_filter", "unknown"]
+FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,4 +38,4 @@ class Closing:
     notes: tuple[str, ...] = ()
 
 
-type Piece = Part | Closing
+Piece: TypeAlias = Part | Closing
