@@ -29,9 +29,7 @@ EndReason: TypeAlias = Literal[
     "validation_hook_interrupted",
 ]
 EndState: TypeAlias = Literal["success", "loss", "ended", "max_turns", "interrupted"]
-SpentReason: TypeAlias = Literal[
-    "retried", "failed", "nudged", "regenerated", "cancelled", "cut", "handed_over"
-]
+SpentReason: TypeAlias = Literal["retried", "nudged", "regenerated", "cancelled", "cut", "handed_over"]
 
 SCOPES: dict[Speaking, Scope] = {
     "user": "user_inference",
@@ -91,7 +89,10 @@ class UserSpoke:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantSpoke:
-    """One round of the gateway's answer, with the results given to the calls it left open."""
+    """One round of the gateway's answer, with the results given to the calls it left open.
+
+    `awaits_round` tells that results were given, so that the gateway is called again in this turn.
+    """
 
     turn: int
     round: int
@@ -99,6 +100,7 @@ class AssistantSpoke:
     usage: Usage
     timing: Timing
     truncated: bool = False
+    awaits_round: bool = False
     notes: tuple[str, ...] = ()
     kind: Literal["assistant"] = "assistant"
 
@@ -130,8 +132,8 @@ class Opinion:
 class Spent:
     """An inference attempt whose words are not kept. `usage` is None when it cost nothing.
 
-    `code` is a `FaultCode` or the name of what was wrong with the reply; `opened` tells whether
-    watchers saw the attempt begin. Without `will_retry` the next entry is the end.
+    `code` is a `FaultCode` or the name of what was wrong with the reply. Without `will_retry` the
+    next entry is the end, or another worker goes on. `wait_s` is how long the next attempt waits.
     """
 
     role: Speaking
@@ -145,6 +147,7 @@ class Spent:
     at_ms: int
     round: int = 1
     status: int | None = None
+    wait_s: float = 0.0
     kind: Literal["spent"] = "spent"
 
 
@@ -193,7 +196,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """The last entry. Exactly one of `verdict` and `failure`, except when `cancelled` (a failure too).
+    """The last entry: a `verdict`, a `failure`, or `cancelled` with neither.
 
     `behaviour` is the verdict that stood before a hook after the test refused it.
     """

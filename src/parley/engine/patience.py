@@ -1,0 +1,108 @@
+"""Waiting with limits: a deadline or a stop ends the wait, never the consumer of a generator.
+
+`asyncio.timeout` must not be left open across a `yield`: it would cancel whatever the consumer
+awaits. `Patience` cancels its task only while that task is inside one of its own waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from types import TracebackType
+from typing import Literal, Self, TypeAlias, TypeVar
+
+from parley.engine.ports import Deadlines, Guard
+
+T = TypeVar("T")
+Limit: TypeAlias = Literal["stopped", "first_token_timeout", "idle_timeout", "inference_timeout"]
+
+
+class WaitEnded(Exception):
+    """A limit was reached while waiting."""
+
+    def __init__(self, limit: Limit) -> None:
+        super().__init__(limit)
+        self.limit: Limit = limit
+
+
+class Patience:
+    """The limits of one step. Enter it, wait through it, leave it."""
+
+    def __init__(self, guard: Guard, deadlines: Deadlines | None) -> None:
+        self._guard = guard
+        self._deadlines = deadlines
+        self._loop = asyncio.get_running_loop()
+        self._reached: Limit | None = None
+        self._waiter: asyncio.Task[object] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._began = self._since = 0.0
+        self._has_piece = False
+
+    def __enter__(self) -> Self:
+        self._began = self._since = self._loop.time()
+        if self._guard.stopped():
+            self._reached = "stopped"
+        self._guard.on_stop(lambda: self._reach("stopped"))
+        if self._deadlines:
+            self._look_at_the_clock()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._guard.on_stop(_nothing)
+        if self._timer:
+            self._timer.cancel()
+
+    async def next(self, pieces: AsyncGenerator[T, None]) -> T:
+        """The next piece. Raises `WaitEnded` at a limit, `StopAsyncIteration` at the end."""
+        self._since = self._loop.time()
+        piece = await self.wait(pieces.__anext__)
+        self._has_piece = True
+        return piece
+
+    async def wait(self, start: Callable[[], Awaitable[T]]) -> T:
+        """Start something and await it. Raises `WaitEnded` at a limit."""
+        task = asyncio.current_task()
+        assert task is not None, "a conversation runs in a task"
+        self._waiter = task
+        try:
+            if self._reached:
+                raise WaitEnded(self._reached)
+            return await start()
+        except asyncio.CancelledError:
+            if self._reached and task.uncancel() == 0:
+                raise WaitEnded(self._reached) from None
+            raise
+        finally:
+            self._waiter = None
+
+    def _reach(self, limit: Limit) -> None:
+        if self._reached is None:
+            self._reached = limit
+            if self._waiter:
+                self._waiter.cancel()
+
+    def _look_at_the_clock(self) -> None:
+        """End the wait if it is time, else look again when it would be.
+
+        One timer serves all limits; a piece only moves a number, so that it costs next to nothing.
+        """
+        assert self._deadlines is not None, "only a step with deadlines has a clock"
+        now, limits = self._loop.time(), self._deadlines
+        dues: list[tuple[float, Limit]] = [(self._began + limits.whole_s, "inference_timeout")]
+        if not self._has_piece:
+            dues.append((self._began + limits.first_piece_s, "first_token_timeout"))
+        elif self._waiter:
+            dues.append((self._since + limits.idle_s, "idle_timeout"))
+        else:
+            dues.append((now + limits.idle_s, "idle_timeout"))
+        due, limit = min(dues)
+        if due <= now:
+            self._reach(limit)
+        else:
+            self._timer = self._loop.call_at(due, self._look_at_the_clock)
+
+
+def _nothing() -> None:
+    """Nobody waits."""
