@@ -1,0 +1,64 @@
+# Everything a person or CI runs. `make` lists it.
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+MIGRATIONS_CHECK := scripts/check-migrations
+BENCH := scripts/bench
+PYTEST_WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo dev test test-fast check fmt lint types arch migrations-check bench migration lock clean
+
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(INSTALLED) ## Make .venv from the locked dependencies (every target below does it when needed)
+
+$(INSTALLED): requirements/dev.lock pyproject.toml scripts/install
+	@scripts/install $(VENV)
+	@touch $@
+
+demo: $(INSTALLED) ## Run the three demo tests live in the terminal, then stay up
+	@$(BIN)/parley dev --demo
+
+dev: $(INSTALLED) ## Run the whole service on this machine
+	@$(BIN)/parley dev
+
+test: $(INSTALLED) ## Run every test (PYTEST_WORKERS=2)
+	@$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal
+
+test-fast: $(INSTALLED) ## Run the tests without I/O, in under a minute
+	@$(BIN)/pytest -n $(PYTEST_WORKERS) -m "not slow and not e2e" tests/unit
+
+check: lint types arch migrations-check ## Run every check that is not a test
+
+fmt: $(INSTALLED) ## Format the code and mend what can be mended
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+lint: $(INSTALLED) ## Check style and format
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(INSTALLED) ## Check types, strictly, in src and tests
+	@$(BIN)/mypy
+
+arch: $(INSTALLED) ## Check that imports run one way
+	@$(BIN)/lint-imports --no-logo
+
+migrations-check: $(INSTALLED) ## Check that the migrations make the tables the code declares
+	@$(MIGRATIONS_CHECK)
+
+bench: $(INSTALLED) ## Measure the hot path as ratios to a bare client
+	@$(BENCH)
+
+migration: $(INSTALLED) ## Write a migration for what changed: make migration MESSAGE="add x"
+	@test -n "$(MESSAGE)" || { echo 'Say what it does: make migration MESSAGE="add x"' >&2; exit 2; }
+	@$(BIN)/alembic revision --autogenerate -m "$(MESSAGE)"
+
+lock: $(INSTALLED) ## Lock the dependencies anew (UPGRADE=1 takes newer releases)
+	@scripts/lock $(VENV) $(if $(UPGRADE),--upgrade)
+
+clean: ## Remove caches, builds and .venv (not .parley, which holds your local data)
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find src tests scripts migrations -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
