@@ -48,6 +48,7 @@ class Attempt:
 
     async def parts(self) -> AsyncGenerator[Part, None]:
         """The parts as they come. Ends silently at a fault or a stop."""
+        self._patience.begin()
         try:
             async with aclosing(self._speaker.attempt(self._messages, self._options)) as pieces:
                 while True:

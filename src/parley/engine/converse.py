@@ -320,12 +320,7 @@ class _Performance:
         return Attempt(speaker, messages, options, patience, self._clock)
 
     def _opened(self, step: SpeakUser | AskGateway | AskJudge, round: int = 1) -> Opened:
-        return Opened(
-            role=role_of(step),
-            turn=step.turn,
-            round=round,
-            max_remaining_turns=self._spec.max_turns - step.turn + 1,
-        )
+        return Opened(role=role_of(step), turn=step.turn, round=round)
 
     async def _waited(self, patience: Patience) -> bool:
         """Wait as the last fault asks, counted from when it happened. False if a stop came first."""
@@ -336,8 +331,8 @@ class _Performance:
         try:
             if left_s > 0:
                 await patience.wait(lambda: self._clock.sleep(left_s))
-        except WaitEnded as ended:
-            return ended.limit != "stopped"
+        except WaitEnded:
+            return False
         return True
 
     def _spent_on_fault(

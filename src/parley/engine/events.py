@@ -48,7 +48,6 @@ class Opened:
     role: Speaking
     turn: int
     round: int = 1
-    max_remaining_turns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,13 +39,16 @@ class Patience:
         self._has_piece = False
 
     def __enter__(self) -> Self:
-        self._began = self._since = self._loop.time()
         if self._guard.stopped():
             self._reached = "stopped"
         self._guard.on_stop(lambda: self._reach("stopped"))
+        return self
+
+    def begin(self) -> None:
+        """Start the deadlines of an inference."""
+        self._began = self._loop.time()
         if self._deadlines:
             self._look_at_the_clock()
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -1,0 +1,1 @@
+"""What runs, direct evaluations and suites share: parties, guard, charging, and the wire's events."""
