@@ -1,5 +1,7 @@
 """The one rule of the house that import-linter has no contract for."""
 
+from typing import cast
+
 from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, fields, output
 
@@ -20,10 +22,11 @@ class OwnRoomContract(Contract):
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002 - the base's signature
         """Find every import of a room's private module from outside that room."""
+        shared_rooms = cast("set[str] | None", self.shared_rooms) or set()
         intrusions = [
             f"{importer} -> {imported} ({_lines(graph, importer, imported)})"
             for room in sorted(graph.find_children(str(self.container)))
-            if room.rpartition(".")[2] not in (self.shared_rooms or ())  # type: ignore[operator]
+            if room.rpartition(".")[2] not in shared_rooms
             for imported in _package(graph, f"{room}.{self.module}")
             for importer in sorted(graph.find_modules_that_directly_import(imported))
             if importer != room and not importer.startswith(f"{room}.")
@@ -43,5 +46,5 @@ def _package(graph: ImportGraph, name: str) -> list[str]:
 
 
 def _lines(graph: ImportGraph, importer: str, imported: str) -> str:
-    numbers = (detail["line_number"] for detail in graph.get_import_details(importer=importer, imported=imported))
-    return ", ".join(f"l.{number}" for number in numbers)
+    details = graph.get_import_details(importer=importer, imported=imported)
+    return ", ".join(f"l.{detail['line_number']}" for detail in details)
