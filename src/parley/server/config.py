@@ -1,0 +1,315 @@
+"""Settings, read from the environment in small groups. Only `wiring` and the shells read them.
+
+Each group has its own prefix under `PARLEY_`; the description of a field is its line in
+docs/reference/settings.md. A wrong value stops the start with its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, SecretStr
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+
+def _split(value: Any) -> Any:
+    return (
+        tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+    )
+
+
+CommaList = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+"""A list written with commas."""
+
+
+class Group(BaseSettings):
+    """The base of a group of settings."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+
+
+class DatabaseSettings(Group):
+    """PostgreSQL 15 or newer."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_DATABASE_")
+
+    url: SecretStr = Field(
+        default=SecretStr("postgresql://postgres@127.0.0.1:5432/parley"),
+        description="Where the database is: `postgresql://user:password@host:port/name`.",
+    )
+    pool_size: int = Field(
+        default=10,
+        ge=1,
+        le=200,
+        description="Connections kept open by one process. Five served 200 conversations when measured.",
+    )
+    pool_overflow: int = Field(default=5, ge=0, le=200, description="Connections opened beyond the pool.")
+    pool_timeout_s: float = Field(
+        default=5.0, gt=0, le=60, description="Wait for a free connection before 503, seconds."
+    )
+    connect_timeout_s: float = Field(
+        default=3.0, gt=0, le=60, description="Wait for a new connection, seconds."
+    )
+    statement_timeout_s: float = Field(
+        default=15.0, gt=0, le=600, description="Longest statement, seconds. Not sent in pooler mode."
+    )
+    pooler_mode: bool = Field(
+        default=False,
+        description="Set it behind a transaction-mode pooler such as PgBouncer: statements are then not "
+        "prepared under kept names, and no session settings are sent.",
+    )
+
+
+class RedisSettings(Group):
+    """Redis 6.2+ or Valkey 8+."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_REDIS_")
+
+    url: SecretStr = Field(
+        default=SecretStr("redis://127.0.0.1:6379/0"),
+        description="Where Redis is: `redis://:password@host:port/number`, `rediss://` with TLS.",
+    )
+    prefix: str = Field(
+        default="parley", min_length=1, max_length=40, description="Begins every key and channel name."
+    )
+    timeout_s: float = Field(default=2.0, gt=0, le=30, description="Wait for one command, seconds.")
+
+
+class SecretSettings(Group):
+    """Keys that seal customers' secrets."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_SECRET_")
+
+    keys: Annotated[tuple[SecretStr, ...], NoDecode, BeforeValidator(_split)] = Field(
+        default=(),
+        description="Random texts of at least 32 characters, separated by commas. The first seals, all "
+        "open; put a new one in front to rotate. Required by `parley api` and `parley worker`.",
+    )
+
+    def revealed(self) -> tuple[str, ...]:
+        """The keys as plain texts."""
+        return tuple(key.get_secret_value() for key in self.keys)
+
+
+class ApiSettings(Group):
+    """The HTTP API."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_API_")
+
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    public_url: str = Field(
+        default="", description="Where customers reach the service, without a trailing slash; for links."
+    )
+    body_max_bytes: int = Field(
+        default=1_000_000,
+        ge=1_000,
+        le=100_000_000,
+        description="Largest request body, bytes (product contract).",
+    )
+    large_body_max_bytes: int = Field(
+        default=10_000_000, ge=1_000, le=100_000_000, description="The same for results and suites, bytes."
+    )
+    requests_per_minute: int = Field(
+        default=6_000,
+        ge=0,
+        le=1_000_000,
+        description="Requests one key may send to one process per minute, in bursts of a tenth of it; "
+        "0 is no limit.",
+    )
+    query_key: bool = Field(
+        default=True, description="Whether the API key may be sent as `?api-key=` (it is never logged)."
+    )
+    cors_origins: CommaList = Field(
+        default=(), description="Origins that browsers may call from, separated by commas; none: CORS is off."
+    )
+    allowed_hosts: CommaList = Field(
+        default=(), description="Host headers that are answered, separated by commas; none: all."
+    )
+    key_cache_s: float = Field(
+        default=5.0,
+        ge=0,
+        le=10,
+        description="How long a process trusts a key it has looked up, seconds. Revocation is promised "
+        "within 10 s.",
+    )
+    ready_timeout_s: float = Field(
+        default=2.0, gt=0, le=10, description="Bound of each check of `/readyz`, seconds."
+    )
+    shutdown_grace_s: int = Field(
+        default=20,
+        ge=0,
+        le=600,
+        description="Time for open requests when the process is asked to stop, seconds.",
+    )
+
+
+class LlmSettings(Group):
+    """The provider whose llms play user and judge. Without a base URL the demo llms do."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_LLM_")
+
+    base_url: str = Field(
+        default="", description="OpenAI-compatible base URL, such as `https://api.openai.com/v1`."
+    )
+    api_key: SecretStr = Field(default=SecretStr(""), description="Key of that provider.")
+    max_connections: int = Field(
+        default=1_000, ge=1, le=100_000, description="Open connections to llms and gateways in one process."
+    )
+    first_token_timeout_s: float = Field(
+        default=60.0, gt=0, le=600, description="Wait for the first piece of an inference, seconds."
+    )
+    idle_timeout_s: float = Field(
+        default=60.0, gt=0, le=600, description="Wait between two meaningful pieces, seconds."
+    )
+    inference_timeout_s: float = Field(default=600.0, gt=0, le=3_600, description="Whole inference, seconds.")
+
+
+class ProfileSettings(Group):
+    """Which llms play user and judge. `@demo/...` names one of the shipped scripted llms."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_PROFILE_")
+
+    low_user: str = Field(default="", description="Simulated user of the profile low; empty: the demo llm.")
+    low_judge: str = Field(default="", description="Judge of the profile low; empty: the demo llm.")
+    medium_user: str = Field(
+        default="", description="Simulated user of the profile medium; empty: that of low."
+    )
+    medium_judge: str = Field(default="", description="Judge of the profile medium; empty: that of low.")
+    high_user: str = Field(
+        default="", description="Simulated user of the profile high; empty: that of medium."
+    )
+    high_judge: str = Field(default="", description="Judge of the profile high; empty: that of medium.")
+
+    def named(self, profile: Literal["low", "medium", "high"], role: Literal["user", "judge"]) -> str:
+        """The llm of a profile and role, with lower profiles standing in; empty means the demo llm."""
+        steps = ("low", "medium", "high")
+        for step in reversed(steps[: steps.index(profile) + 1]):
+            name = str(getattr(self, f"{step}_{role}"))
+            if name:
+                return name
+        return ""
+
+
+class OutboundSettings(Group):
+    """The guarded way out to customers' addresses."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_OUTBOUND_")
+
+    allowed_networks: CommaList = Field(
+        default=(),
+        description="Inner networks that may be reached, in CIDR form, separated by commas; none: public "
+        "addresses only.",
+    )
+    denied_ports: CommaList = Field(
+        default=(), description="Ports from 1024 up that are refused beside the built-in list."
+    )
+    response_max_bytes: int = Field(
+        default=1_000_000,
+        ge=1_000,
+        le=100_000_000,
+        description="Largest answer of a hook or resource, bytes.",
+    )
+    deadline_s: float = Field(default=10.0, gt=0, le=120, description="One hook or resource in all, seconds.")
+
+
+class WorkerSettings(Group):
+    """Workers."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_WORKER_")
+
+    concurrency: int = Field(default=50, ge=1, le=2_000, description="Runs one process executes at once.")
+    lease_s: float = Field(
+        default=30.0, ge=1, le=600, description="How long a run belongs to a silent worker, seconds."
+    )
+    heartbeat_s: float = Field(
+        default=10.0, gt=0, le=200, description="How often a lease is renewed, seconds."
+    )
+    tick_s: float = Field(
+        default=1.0, gt=0, le=60, description="How often sweep, outbox and schedule look for work, seconds."
+    )
+    shutdown_grace_s: float = Field(
+        default=10.0, ge=0, le=600, description="Time to hand over open runs when asked to stop, seconds."
+    )
+    max_takeovers: int = Field(
+        default=3, ge=1, le=20, description="Takeovers without a new entry before `worker_lost`."
+    )
+
+
+class RunSettings(Group):
+    """Limits of one conversation."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_RUN_")
+
+    wall_time_s: float = Field(default=3_600.0, gt=0, le=86_400, description="Longest run, seconds.")
+    sse_ping_s: float = Field(
+        default=15.0, gt=0, le=30, description="Silence on an event stream before a comment, seconds."
+    )
+    stream_check_s: float = Field(
+        default=5.0, gt=0, le=10, description="How often an open stream looks whether its key is still valid."
+    )
+
+
+class LogSettings(Group):
+    """Logs."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_LOG_")
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Lowest level written."
+    )
+    format: Literal["json", "console"] = Field(
+        default="json", description="One JSON object per line, or lines for people."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All groups."""
+
+    database: DatabaseSettings
+    redis: RedisSettings
+    secret: SecretSettings
+    api: ApiSettings
+    llm: LlmSettings
+    profile: ProfileSettings
+    outbound: OutboundSettings
+    worker: WorkerSettings
+    run: RunSettings
+    log: LogSettings
+
+    @staticmethod
+    def load() -> Settings:
+        """Read the environment. Raises pydantic's ValidationError naming what is wrong."""
+        return Settings(
+            database=DatabaseSettings(),
+            redis=RedisSettings(),
+            secret=SecretSettings(),
+            api=ApiSettings(),
+            llm=LlmSettings(),
+            profile=ProfileSettings(),
+            outbound=OutboundSettings(),
+            worker=WorkerSettings(),
+            run=RunSettings(),
+            log=LogSettings(),
+        )
+
+
+GROUPS: tuple[type[Group], ...] = (
+    DatabaseSettings,
+    RedisSettings,
+    SecretSettings,
+    ApiSettings,
+    LlmSettings,
+    ProfileSettings,
+    OutboundSettings,
+    WorkerSettings,
+    RunSettings,
+    LogSettings,
+)
+
+
+def variable(group: type[Group], field: str) -> str:
+    """The name of the environment variable that sets `field` of `group`."""
+    return f"{group.model_config.get('env_prefix', '')}{field}".upper()

@@ -1,0 +1,293 @@
+"""Every error the API answers with. The docstring of a class is its line in docs/reference/errors.md.
+
+ServerError
+├── InvalidRequest            400 invalid_request
+├── Unauthenticated           401
+│   ├── MissingKey                missing_api_key
+│   └── InvalidKey                invalid_api_key
+├── BalanceExhausted          402 balance_exhausted
+├── Forbidden                 403
+│   ├── PublicKeyRefused          public_key_refused
+│   ├── ScopeMissing              scope_missing
+│   ├── AccountSuspended          account_suspended
+│   └── CrossSiteRefused          cross_site_refused
+├── NotFound                  404 not_found
+├── MethodNotAllowed          405 method_not_allowed
+├── Conflict                  409
+│   ├── GatewayInUse              gateway_in_use
+│   ├── NameTaken                 name_taken
+│   ├── IdempotencyConflict       idempotency_conflict
+│   └── NotResumable              not_resumable
+├── BodyTooLarge              413 body_too_large
+├── TooManyRequests           429
+│   ├── RequestsLimited           request_rate_limited
+│   ├── QuotaExhausted            quota_exhausted
+│   └── ConcurrencyExhausted      concurrency_exhausted
+├── InternalError             500 internal_error
+└── Unavailable               503
+    ├── DatabaseAway              database_unavailable
+    ├── QueueAway                 queue_unavailable
+    └── ShuttingDown              shutting_down
+"""
+
+# ruff: noqa: N818 - a name says what the caller met; "Error" on each would add nothing.
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar
+
+
+class ServerError(Exception):
+    """An error with an answer: status, code, a sentence a person can act on, details."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = ""
+    message: ClassVar[str] = ""
+
+    def __init__(
+        self, message: str | None = None, *, details: Any = None, retry_after_s: int | None = None
+    ) -> None:
+        self.text = message or self.message
+        self.details = details
+        self.retry_after_s = retry_after_s
+        super().__init__(self.text)
+
+    def headers(self) -> dict[str, str]:
+        """Headers of the answer."""
+        return {} if self.retry_after_s is None else {"Retry-After": str(max(1, self.retry_after_s))}
+
+
+class InvalidRequest(ServerError):
+    """The body or a parameter is malformed; `details` lists every fault as `{field, problem}`."""
+
+    status = 400
+    code = "invalid_request"
+    message = "The request is not valid; see details."
+
+    @classmethod
+    def field(cls, field: str, problem: str) -> InvalidRequest:
+        """One fault of one field."""
+        return cls.faults([(field, problem)])
+
+    @classmethod
+    def faults(cls, faults: Iterable[tuple[str, str]]) -> InvalidRequest:
+        """All faults at once, as pairs of dotted field and problem."""
+        lines = [{"field": field, "problem": problem} for field, problem in faults]
+        named = [
+            f"{line['field']}: {line['problem']}" if line["field"] else line["problem"] for line in lines
+        ]
+        more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
+        return cls(f"The request is not valid: {named[0]}{more}." if named else None, details=lines)
+
+
+class Unauthenticated(ServerError):
+    """A valid key is needed."""
+
+    status = 401
+
+    def headers(self) -> dict[str, str]:
+        """Names the scheme, as HTTP asks of a 401."""
+        return {**super().headers(), "WWW-Authenticate": 'Bearer realm="parley"'}
+
+
+class MissingKey(Unauthenticated):
+    """No API key was sent."""
+
+    code = "missing_api_key"
+    message = "Send an API key, for example as 'Authorization: Bearer sk-par-...'."
+
+
+class InvalidKey(Unauthenticated):
+    """The API key is unknown, mistyped, expired or revoked."""
+
+    code = "invalid_api_key"
+    message = "This API key is unknown, expired or revoked."
+
+
+class BalanceExhausted(ServerError):
+    """The account's balance is not positive; nothing was started."""
+
+    status = 402
+    code = "balance_exhausted"
+    message = "The account's balance is used up; add credit to start runs."
+
+
+class Forbidden(ServerError):
+    """The key is valid, but may not do this."""
+
+    status = 403
+
+
+class PublicKeyRefused(Forbidden):
+    """A public key was sent where a private one is needed."""
+
+    code = "public_key_refused"
+    message = "A public key may not do this; use a private key (sk-par-...)."
+
+
+class ScopeMissing(Forbidden):
+    """The key lacks a scope; `details.scopes` names what is missing."""
+
+    code = "scope_missing"
+    message = "This key lacks a scope that is needed here."
+
+    @classmethod
+    def of(cls, missing: Sequence[str]) -> ScopeMissing:
+        """Names the scopes that are missing."""
+        return cls(f"This key lacks the scope {', '.join(missing)}.", details={"scopes": list(missing)})
+
+
+class AccountSuspended(Forbidden):
+    """The account is suspended by the operator."""
+
+    code = "account_suspended"
+    message = "This account is suspended; ask the operator of this service."
+
+
+class CrossSiteRefused(Forbidden):
+    """A request with the dashboard's cookie came from another site or without its header."""
+
+    code = "cross_site_refused"
+    message = "Requests with a session cookie are taken from the dashboard only."
+
+
+class NotFound(ServerError):
+    """No such thing in this account; another account's things count as unknown."""
+
+    status = 404
+    code = "not_found"
+    message = "There is no such resource."
+
+
+class MethodNotAllowed(ServerError):
+    """The address exists, but does not take this method."""
+
+    status = 405
+    code = "method_not_allowed"
+    message = "This address does not take this method."
+
+
+class Conflict(ServerError):
+    """The request does not fit the state of things."""
+
+    status = 409
+
+
+class GatewayInUse(Conflict):
+    """A gateway that tests use cannot be deleted; `details.tests` names up to 20 of them."""
+
+    code = "gateway_in_use"
+    message = "This gateway is in use by tests."
+
+
+class NameTaken(Conflict):
+    """The name is already in use in this account."""
+
+    code = "name_taken"
+    message = "This name is already in use."
+
+
+class IdempotencyConflict(Conflict):
+    """The `Idempotency-Key` was used with another body in the last 24 hours."""
+
+    code = "idempotency_conflict"
+    message = "This Idempotency-Key was used with another body; use a new key for a new request."
+
+
+class NotResumable(Conflict):
+    """`Last-Event-ID` was sent to a stream of which nothing is stored."""
+
+    code = "not_resumable"
+    message = "This stream cannot be resumed; start it again without Last-Event-ID."
+
+
+class BodyTooLarge(ServerError):
+    """The body is over the byte cap; `details.max_bytes` tells it. Nothing was read further."""
+
+    status = 413
+    code = "body_too_large"
+    message = "The body is too large."
+
+    @classmethod
+    def over(cls, max_bytes: int) -> BodyTooLarge:
+        """Names the cap."""
+        return cls(f"The body is larger than {max_bytes} bytes.", details={"max_bytes": max_bytes})
+
+
+class TooManyRequests(ServerError):
+    """Slow down; `Retry-After` tells when."""
+
+    status = 429
+
+
+class RequestsLimited(TooManyRequests):
+    """This key sends more requests per minute than the service takes."""
+
+    code = "request_rate_limited"
+    message = "Too many requests with this key; slow down."
+
+
+class QuotaExhausted(TooManyRequests):
+    """The account started as many runs in the last 60 seconds as its plan allows."""
+
+    code = "quota_exhausted"
+    message = "The plan's runs per minute are used up."
+
+
+class ConcurrencyExhausted(TooManyRequests):
+    """All of the account's slots for direct evaluations are taken."""
+
+    code = "concurrency_exhausted"
+    message = "All of the plan's concurrent direct evaluations are taken."
+
+
+class InternalError(ServerError):
+    """A fault of ours; `details.request_id` helps us to find it."""
+
+    status = 500
+    code = "internal_error"
+    message = "Something went wrong on our side."
+
+
+class Unavailable(ServerError):
+    """The service cannot answer now; try again after `Retry-After` seconds. Nothing was half-made."""
+
+    status = 503
+    RETRY_AFTER_S: ClassVar[int] = 2
+
+    def __init__(
+        self, message: str | None = None, *, details: Any = None, retry_after_s: int | None = None
+    ) -> None:
+        super().__init__(message, details=details, retry_after_s=retry_after_s or self.RETRY_AFTER_S)
+
+
+class DatabaseAway(Unavailable):
+    """The database does not answer."""
+
+    code = "database_unavailable"
+    message = "The database does not answer; try again shortly."
+
+
+class QueueAway(Unavailable):
+    """The queue does not answer, and this request cannot wait for it."""
+
+    code = "queue_unavailable"
+    message = "The queue does not answer; try again shortly."
+
+
+class ShuttingDown(Unavailable):
+    """This process is stopping; another one will answer."""
+
+    code = "shutting_down"
+    message = "This server is restarting; try again."
+
+
+def answers() -> Iterator[type[ServerError]]:
+    """Every class that an answer can carry, in the order of the tree."""
+    pending: list[type[ServerError]] = [ServerError]
+    while pending:
+        kind = pending.pop(0)
+        if kind.code:
+            yield kind
+        pending[:0] = kind.__subclasses__()

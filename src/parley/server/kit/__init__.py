@@ -1,0 +1,1 @@
+"""Small things every room stands on: ids, time, text, money, wire shapes, paging, sealing."""
