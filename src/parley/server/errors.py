@@ -30,8 +30,6 @@ ServerError
     └── ShuttingDown              shutting_down
 """
 
-# ruff: noqa: N818 - a name says what the caller met; "Error" on each would add nothing.
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence

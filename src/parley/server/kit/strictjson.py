@@ -23,7 +23,7 @@ class UnreadableJsonError(ValueError):
 
 
 def read(raw: bytes) -> Any:
-    """The value written in `raw`. Raises `UnreadableJsonError` at the first thing that makes it unreadable."""
+    """The value written in `raw`. Raises `UnreadableJsonError` at the first fault."""
     try:
         value = json.loads(raw.decode("utf-8"), parse_constant=_not_finite, object_pairs_hook=_once_each)
     except UnreadableJsonError:
@@ -31,7 +31,8 @@ def read(raw: bytes) -> Any:
     except UnicodeDecodeError as fault:
         raise UnreadableJsonError(f"is not UTF-8 (byte {fault.start})") from None
     except json.JSONDecodeError as fault:
-        raise UnreadableJsonError(f"is not JSON: {fault.msg}, line {fault.lineno} column {fault.colno}") from None
+        where = f"line {fault.lineno} column {fault.colno}"
+        raise UnreadableJsonError(f"is not JSON: {fault.msg}, {where}") from None
     except RecursionError:
         raise UnreadableJsonError(f"is nested deeper than {MAX_DEPTH} levels") from None
     except ValueError:

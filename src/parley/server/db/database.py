@@ -1,0 +1,133 @@
+"""One pool per process: transactions through SQLAlchemy, and raw asyncpg for the hot path."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+from uuid import uuid4
+
+import asyncpg
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from parley.server.db.away import is_away
+from parley.server.db.session import Session
+from parley.server.errors import DatabaseAway
+from parley.server.kit import strictjson
+
+RawConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolOptions:
+    """Sizes and bounds of one process's pool; seconds, connections."""
+
+    size: int = 10
+    overflow: int = 5
+    timeout_s: float = 5.0
+    connect_timeout_s: float = 3.0
+    statement_timeout_s: float = 15.0
+    pooler_mode: bool = False
+    application_name: str = "parley"
+
+
+class Database:
+    """The way to PostgreSQL. Opens nothing until it is first used."""
+
+    def __init__(self, url: str, options: PoolOptions | None = None) -> None:
+        self.dsn = plain_url(url)
+        self._options = options or PoolOptions()
+        self.engine: AsyncEngine = create_async_engine(
+            "postgresql+asyncpg://",
+            pool_size=self._options.size,
+            max_overflow=self._options.overflow,
+            pool_timeout=self._options.timeout_s,
+            json_serializer=strictjson.write,
+            connect_args=self._connect_args(),
+        )
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[Session]:
+        """One transaction: committed at the end of the block, rolled back if it raises.
+
+        A connection is taken at the first statement, not before. What was handed to
+        `Session.after_commit` runs once the commit is done. Raises `DatabaseAway`.
+        """
+        session = Session(self.engine, expire_on_commit=False)
+        try:
+            async with session:
+                yield session
+                await session.commit()
+        except Exception as fault:
+            if is_away(fault):
+                raise DatabaseAway from fault
+            raise
+        await session.run_after_commit()
+
+    @asynccontextmanager
+    async def raw(self) -> AsyncIterator[RawConnection]:
+        """An asyncpg connection of the pool in autocommit: each statement is its own transaction.
+
+        JSONB goes in and comes out as text (`strictjson.write`). Do not open a transaction that
+        outlives the block. Raises `DatabaseAway`.
+        """
+        try:
+            async with self.engine.connect() as connection:
+                pooled = await connection.get_raw_connection()
+                yield cast("RawConnection", pooled.driver_connection)
+        except Exception as fault:
+            if is_away(fault):
+                raise DatabaseAway from fault
+            raise
+
+    async def check(self, timeout_s: float) -> None:
+        """Ask the server something within `timeout_s`. Raises `DatabaseAway`."""
+        try:
+            async with asyncio.timeout(timeout_s), self.session() as session:
+                await session.execute(text("SELECT 1"))
+        except TimeoutError as fault:
+            raise DatabaseAway from fault
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.engine.dispose()
+
+    def _connect_args(self) -> dict[str, Any]:
+        arguments: dict[str, Any] = {"async_creator_fn": self._connect}
+        if self._options.pooler_mode:
+            arguments["prepared_statement_cache_size"] = 0
+            arguments["prepared_statement_name_func"] = lambda: f"__parley_{uuid4().hex}__"
+        return arguments
+
+    async def _connect(self, *_: object, **__: object) -> RawConnection:
+        try:
+            return await asyncpg.connect(
+                self.dsn,
+                timeout=self._options.connect_timeout_s,
+                statement_cache_size=0 if self._options.pooler_mode else 100,
+                server_settings=self._server_settings(),
+            )
+        except (OSError, TimeoutError, ssl.SSLError, asyncpg.PostgresError, asyncpg.InterfaceError) as fault:
+            raise DatabaseAway from fault
+
+    def _server_settings(self) -> dict[str, str]:
+        if self._options.pooler_mode:
+            return {}
+        return {
+            "application_name": self._options.application_name,
+            "statement_timeout": str(int(self._options.statement_timeout_s * 1000)),
+            "idle_in_transaction_session_timeout": "60000",
+            "jit": "off",
+        }
+
+
+def plain_url(url: str) -> str:
+    """`url` as asyncpg takes it: `postgres://` and SQLAlchemy's `+asyncpg` are accepted."""
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme.split("+")[0] not in ("postgresql", "postgres"):
+        raise ValueError("the database URL has to start with postgresql://")
+    return f"postgresql://{rest}"

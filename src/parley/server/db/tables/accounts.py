@@ -1,0 +1,28 @@
+"""Accounts: whom everything belongs to."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from uuid import UUID
+
+from sqlalchemy import CheckConstraint, ForeignKey
+from sqlalchemy.orm import Mapped, mapped_column
+
+from parley.server.db.base import Dated, Table
+from parley.server.kit.ids import new_id
+from parley.server.kit.money import ZERO_USD
+
+
+class Account(Dated, Table):
+    """One tenant."""
+
+    __tablename__ = "accounts"
+    __table_args__ = (CheckConstraint("status IN ('active', 'suspended')", name="status_known"),)
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=new_id)
+    name: Mapped[str]
+    plan: Mapped[str] = mapped_column(ForeignKey("plans.code"), default="free")
+    status: Mapped[str] = mapped_column(default="active", server_default="active")
+    balance: Mapped[Decimal] = mapped_column(default=ZERO_USD, server_default="0")
+    """US dollars; the sum of the account's ledger, changed in the same transaction."""
+    owner_email: Mapped[str | None]
