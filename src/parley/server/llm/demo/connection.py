@@ -72,6 +72,9 @@ class Connection(asyncio.Protocol):
             self._parser.feed_data(data)
         except httptools.HttpParserError:
             self._transport.close()
+            return
+        if not self._busy:  # not from the parser's callbacks: it would swallow our own errors
+            self._answer_next()
 
     def pause_writing(self) -> None:
         """The write buffer is full."""
@@ -115,10 +118,8 @@ class Connection(asyncio.Protocol):
         self._incoming.body.append(body)
 
     def on_message_complete(self) -> None:
-        """A whole request is there: answer it, or let it wait for its turn."""
+        """A whole request is there."""
         self._queue.append(self._incoming)
-        if not self._busy:
-            self._answer_next()
 
     # Answering
 

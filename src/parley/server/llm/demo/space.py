@@ -86,7 +86,7 @@ class Stats:
     cancelled_at_ms: list[int] = field(default_factory=list)
     connections_seen: int = 0
     body_bytes: int = 0
-    by_llm: Counter[str] = field(default_factory=Counter)
+    by_llm: dict[str, int] = field(default_factory=dict)
 
 
 class Space:
@@ -182,7 +182,7 @@ class Space:
         stats = self.stats
         stats.streamed += request.streamed
         stats.body_bytes += request.body_bytes
-        stats.by_llm[request.llm] += 1
+        stats.by_llm[request.llm] = stats.by_llm.get(request.llm, 0) + 1
         stats.open += 1
         stats.max_open = max(stats.max_open, stats.open)
         self._tell()
