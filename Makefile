@@ -2,7 +2,6 @@
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-MIGRATIONS_CHECK := scripts/check-migrations
 BENCH := scripts/bench
 PYTEST_WORKERS ?= 2
 
@@ -47,14 +46,14 @@ arch: $(INSTALLED) ## Check that imports run one way
 	@$(BIN)/lint-imports --no-logo
 
 migrations-check: $(INSTALLED) ## Check that the migrations make the tables the code declares
-	@$(MIGRATIONS_CHECK)
+	@PYTHON=$(BIN)/python $(BIN)/python -m scripts.with_postgres scripts/check-migrations
 
 bench: $(INSTALLED) ## Measure the hot path as ratios to a bare client
 	@$(BENCH)
 
 migration: $(INSTALLED) ## Write a migration for what changed: make migration MESSAGE="add x"
 	@test -n "$(MESSAGE)" || { echo 'Say what it does: make migration MESSAGE="add x"' >&2; exit 2; }
-	@$(BIN)/alembic revision --autogenerate -m "$(MESSAGE)"
+	@$(BIN)/python -m scripts.new_migration "$(MESSAGE)"
 
 lock: $(INSTALLED) ## Lock the dependencies anew (UPGRADE=1 takes newer releases)
 	@scripts/lock $(VENV) $(if $(UPGRADE),--upgrade)
