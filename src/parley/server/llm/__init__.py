@@ -1,0 +1,1 @@
+"""Calls to llms: the operator's and the customers', their profiles, names and prices."""
