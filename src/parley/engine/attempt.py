@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 from parley.engine.chat.faults import FaultCode, InferenceFault
 from parley.engine.chat.pieces import Closing, Usage
-from parley.engine.chat.usage import estimated_usage
+from parley.engine.chat.usage import usage_of
 from parley.engine.events import Timing
 from parley.engine.messages import Message, Part, Reasoning, Refusal, Text
 from parley.engine.patience import Patience, WaitEnded
@@ -73,10 +73,12 @@ class Attempt:
     def usage(self) -> Usage:
         """What the complete attempt used: as reported, else estimated and marked."""
         closing = self.closing
-        if closing and closing.usage:
-            return closing.usage
-        model = (closing.model if closing else None) or self._speaker.model
-        return estimated_usage(model, self._messages, self.received)
+        return usage_of(
+            closing.usage if closing else None,
+            model=(closing.model if closing else None) or self._speaker.model,
+            messages=self._messages,
+            parts=self.received,
+        )
 
     def spent_usage(self) -> Usage | None:
         """What an attempt that is not kept used; None, which is free, when nothing came."""

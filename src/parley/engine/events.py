@@ -38,6 +38,11 @@ SCOPES: dict[Speaking, Scope] = {
 }
 
 
+def role_in(scope: Scope) -> Speaking:
+    """Who speaks in `scope`."""
+    return next(role for role, theirs in SCOPES.items() if theirs == scope)
+
+
 # Deltas
 
 

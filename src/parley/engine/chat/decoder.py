@@ -18,7 +18,7 @@ from parley.engine.chat.response import (
     provider_error,
 )
 from parley.engine.chat.usage import read_usage
-from parley.engine.messages import Reasoning, Refusal
+from parley.engine.messages import Reasoning, Refusal, Text
 from parley.engine.text import clean
 
 _FINISH_REASONS: dict[str, FinishReason] = {
@@ -189,7 +189,8 @@ class ChatDecoder:
             if is_begun_json(body):
                 raise self._cut() from None
             raise not_a_stream(self._content_type, self._disclosure) from None
-        self._raise_error_in(value)
+        if isinstance(value, dict):
+            self._raise_error_in(value)
         if not _is_completion(value):
             raise not_a_stream(self._content_type, self._disclosure, error_text(value))
         self._note("the endpoint answered at once, without streaming")
@@ -215,8 +216,8 @@ class ChatDecoder:
         message = self._disclosure.message(f"the endpoint sent {what}", theirs)
         return InferenceFault("stream_malformed", message, retryable=False)
 
-    def _raise_error_in(self, value: Any) -> None:
-        if isinstance(value, dict) and (value.get("error") or value.get("object") == "error"):
+    def _raise_error_in(self, value: dict[str, Any]) -> None:
+        if value.get("error") or value.get("object") == "error":
             raise provider_error(value, self._disclosure)
 
     def _read_chunk(self, chunk: Any) -> None:
@@ -225,7 +226,8 @@ class ChatDecoder:
         self._raise_error_in(chunk)
         if self._model is None:
             self._read_model(chunk.get("model"))
-        self._read_usage(chunk.get("usage"))
+        if (usage := chunk.get("usage")) is not None:
+            self._read_usage(usage)
         choices = chunk.get("choices")
         if not choices:
             return
@@ -239,9 +241,8 @@ class ChatDecoder:
             self._model = clean(model)[:_MAX_NAME_CHARS]
 
     def _read_usage(self, raw: Any) -> None:
-        if raw is not None:
-            usage = read_usage(raw, self._model or self._configured_model, self._note)
-            self._usage = usage or self._usage
+        usage = read_usage(raw, self._model or self._configured_model, self._note)
+        self._usage = usage or self._usage
 
     def _read_choice(self, choice: Any) -> None:
         if not isinstance(choice, dict):
@@ -259,12 +260,12 @@ class ChatDecoder:
             self._read_delta(delta)
         if self._assembly.added != added_before:
             self._finish = None
-        self._read_finish(choice.get("finish_reason"))
-        self._read_usage(choice.get("usage"))
+        if reason := choice.get("finish_reason"):
+            self._read_finish(reason)
+        if (usage := choice.get("usage")) is not None:
+            self._read_usage(usage)
 
     def _read_finish(self, reason: Any) -> None:
-        if reason is None or reason == "":
-            return
         if reason == "error":
             raise provider_error("finish_reason is error", self._disclosure)
         named = reason if isinstance(reason, str) else type(reason).__name__
@@ -297,6 +298,9 @@ class ChatDecoder:
                 return
 
     def _read_content(self, content: Any) -> None:
+        if isinstance(content, str):
+            self._assembly.say(Text, content)
+            return
         for kind, text in words_of(content, self._note_skipped):
             self._assembly.say(kind, text)
 

@@ -51,30 +51,34 @@ class FrameParser:
         """
         room = self._max_stream_bytes - self._seen_bytes
         self._seen_bytes += len(data)
-        yield from self._frames(data[:room])
+        for line in self._lines(data[:room]):
+            if line:
+                self._read_line(line)
+            elif self._data or self._event:
+                yield self._dispatch()
+            else:
+                self._is_at_start = False
         if len(data) > room:
             raise _too_large("stream", self._max_stream_bytes)
+        self._check_room(self._unfinished_bytes)
 
     def close(self) -> Frame | None:
         """The last frame, when the connection ended without the blank line behind it."""
         if self._unfinished:
             self._read_line(b"".join(self._unfinished))
-        return self._dispatch()
+        return self._dispatch() if self._data or self._event else None
 
-    def _frames(self, data: bytes) -> Iterator[Frame]:
-        data = self._with_lf_only(data)
-        if b"\n" not in data:
-            self._keep_unfinished(data)
-            return
-        *lines, rest = b"".join((*self._unfinished, data)).split(b"\n")
-        self._unfinished.clear()
-        self._unfinished_bytes = 0
-        for line in lines:
-            if line:
-                self._read_line(line)
-            elif frame := self._dispatch():
-                yield frame
-        self._keep_unfinished(rest)
+    def _lines(self, data: bytes) -> list[bytes]:
+        """The lines that `data` ends, without their ends."""
+        *lines, rest = self._with_lf_only(data).split(b"\n")
+        if lines and self._unfinished:
+            lines[0] = b"".join((*self._unfinished, lines[0]))
+            self._unfinished.clear()
+            self._unfinished_bytes = 0
+        if rest:
+            self._unfinished.append(rest)
+            self._unfinished_bytes += len(rest)
+        return lines
 
     def _with_lf_only(self, data: bytes) -> bytes:
         if self._is_after_cr and data:
@@ -84,12 +88,6 @@ class FrameParser:
             self._is_after_cr = data.endswith(b"\r")
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return data
-
-    def _keep_unfinished(self, data: bytes) -> None:
-        if data:
-            self._unfinished.append(data)
-            self._unfinished_bytes += len(data)
-            self._check_room(self._unfinished_bytes)
 
     def _check_room(self, line_bytes: int) -> None:
         if self._data_bytes + line_bytes > self._max_frame_bytes:
@@ -101,18 +99,16 @@ class FrameParser:
             self._is_at_start = False
             line = line.removeprefix(_BOM)
         name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
         if name == b"data":
-            self._data.append(value.removeprefix(b" "))
+            self._data.append(value)
             self._data_bytes += len(line)
         elif name == b"event":
-            self._event = value.strip()
+            self._event = value
         elif self.stranger is None and not any(field.startswith(name) for field in _FIELDS):
             self.stranger = line
 
-    def _dispatch(self) -> Frame | None:
-        self._is_at_start = False
-        if not self._data and not self._event:
-            return None
+    def _dispatch(self) -> Frame:
         frame = Frame(b"\n".join(self._data), self._event)
         self._data.clear()
         self._data_bytes = 0

@@ -79,8 +79,8 @@ def _part_chars(part: Part) -> int:
 def _cached_tokens(raw: dict[str, Any], note: Callable[[str], None]) -> int:
     value = _first(raw, "cached_tokens", "prompt_cache_hit_tokens")
     details = _first(raw, "prompt_tokens_details", "input_tokens_details")
-    if isinstance(details, dict):
-        value = _first(details, "cached_tokens") if value is None else value
+    if value is None and isinstance(details, dict):
+        value = details.get("cached_tokens")
     if value is None:
         return 0
     tokens = _tokens(value)
@@ -90,7 +90,10 @@ def _cached_tokens(raw: dict[str, Any], note: Callable[[str], None]) -> int:
 
 
 def _first(raw: dict[str, Any], *names: str) -> Any:
-    return next((raw[name] for name in names if raw.get(name) is not None), None)
+    for name in names:
+        if (value := raw.get(name)) is not None:
+            return value
+    return None
 
 
 def _tokens(value: Any) -> int | None:

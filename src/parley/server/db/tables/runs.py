@@ -1,0 +1,62 @@
+"""Runs: one execution of a test each."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import CheckConstraint, Index, Integer, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from parley.server.db.base import Dated, Owned, Table, same_account
+from parley.server.kit.money import ZERO_USD
+
+OPEN_STATES = ("pending", "running")
+STATES = (*OPEN_STATES, "succeeded", "failed", "cancelled")
+
+
+class Run(Owned, Dated, Table):
+    """One execution of one test.
+
+    A pending run with `admitted_at` holds a slot and waits for a worker; `lease_token` names the
+    worker's right to write entries, until `lease_until` on the database's clock.
+    """
+
+    __tablename__ = "runs"
+    __table_args__ = (
+        CheckConstraint(
+            "state IN ('pending', 'running', 'succeeded', 'failed', 'cancelled')", name="state_known"
+        ),
+        same_account("test_id", "agentic_tests"),
+        Index("uq_runs_id", "id", unique=True),
+        Index("ix_runs_test", "account_id", "test_id", "id"),
+        Index("ix_runs_open", "account_id", "id", postgresql_where=text("state IN ('pending', 'running')")),
+        # Every entry updates its run: room on the page keeps those updates away from the indexes.
+        {"postgresql_with": {"fillfactor": "70"}},
+    )
+
+    test_id: Mapped[UUID]
+    state: Mapped[str] = mapped_column(default="pending", server_default="pending")
+    trigger: Mapped[str]
+    """manual, schedule or suite."""
+    revision: Mapped[str]
+    seed: Mapped[int]
+    external_user_id: Mapped[str | None]
+    definition: Mapped[dict[str, Any]]
+    """The snapshot the run is carried out from."""
+    result: Mapped[dict[str, Any] | None]
+    error: Mapped[dict[str, Any] | None]
+    outcome: Mapped[str | None]
+    score: Mapped[Decimal | None]
+    cost: Mapped[Decimal] = mapped_column(default=ZERO_USD, server_default="0")
+    """US dollars; the sum of what its entries cost."""
+    turn: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
+    last_seq: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
+    admitted_at: Mapped[datetime | None]
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+    cancel_requested_at: Mapped[datetime | None]
+    lease_token: Mapped[UUID | None]
+    lease_until: Mapped[datetime | None]

@@ -1,0 +1,191 @@
+"""The live bus: what is shown now, from the process that holds a run to those who watch it.
+
+One Redis stream a run. A message is a batch of deltas of the entry that comes next, or a kept entry.
+The bus may lose anything at any moment: watchers notice a gap by the numbers and read the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import orjson
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from parley.engine.events import ENTRY, Delta, Entry, Opened, Shown
+from parley.engine.messages import Part, Reasoning, Refusal, Text, ToolCall, ToolResult
+
+FLUSH_S = 0.05
+"""How long deltas gather before they leave; below what a reader notices."""
+KEPT_MESSAGES = 500
+"""About 25 s of text, so that who joins in the middle of a message sees its beginning."""
+EXPIRE_S = 600
+
+_log = logging.getLogger(__name__)
+
+
+def stream_key(run_id: UUID) -> str:
+    """The Redis key of a run's live stream."""
+    return f"parley:live:{run_id}"
+
+
+@dataclass(slots=True)
+class _Pending:
+    seq: int = 0
+    number: int = 0
+    deltas: list[Delta] = field(default_factory=list)
+    messages: list[bytes] = field(default_factory=list)
+
+
+class Publisher:
+    """Gathers what all runs of this process show, and sends it in one pipeline every `FLUSH_S`."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._runs: dict[UUID, _Pending] = {}
+        self._dirty: set[UUID] = set()
+        self._ended: set[UUID] = set()
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Publisher:
+        self._task = asyncio.create_task(self._flush_for_ever(), name="bus-flush")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._flush()
+
+    def show(self, run_id: UUID, seq: int, delta: Delta) -> None:
+        """Send a delta of the entry that will get `seq`."""
+        pending = self._of(run_id)
+        if isinstance(delta, Opened) or pending.seq != seq:
+            self._close(pending)
+            pending.seq, pending.number = seq, 0
+        pending.deltas.append(delta)
+        self._touch(run_id)
+
+    def kept(self, run_id: UUID, seq: int, entry: Entry) -> None:
+        """Send a kept entry. Only call it once the entry is committed."""
+        pending = self._of(run_id)
+        self._close(pending)
+        pending.messages.append(b'{"seq":%d,"entry":%b}' % (seq, ENTRY.dump_json(entry)))
+        self._touch(run_id)
+
+    def forget(self, run_id: UUID) -> None:
+        """The run has ended here: once all of it is sent, nothing of it is kept in memory."""
+        self._ended.add(run_id)
+        self._touch(run_id)
+
+    def _of(self, run_id: UUID) -> _Pending:
+        pending = self._runs.get(run_id)
+        if pending is None:
+            pending = self._runs[run_id] = _Pending()
+        return pending
+
+    def _touch(self, run_id: UUID) -> None:
+        self._dirty.add(run_id)
+        self._wake.set()
+
+    def _close(self, pending: _Pending) -> None:
+        if pending.deltas:
+            body = {"seq": pending.seq, "number": pending.number, "deltas": _packed(pending.deltas)}
+            pending.messages.append(orjson.dumps(body))
+            pending.number += 1
+            pending.deltas = []
+
+    async def _flush_for_ever(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            await self._flush()
+            await asyncio.sleep(FLUSH_S)
+
+    async def _flush(self) -> None:
+        pipeline = self._redis.pipeline(transaction=False)
+        dirty, self._dirty = self._dirty, set()
+        for run_id in dirty:
+            pending, key = self._of(run_id), stream_key(run_id)
+            self._close(pending)
+            for message in pending.messages:
+                pipeline.xadd(key, {b"m": message}, maxlen=KEPT_MESSAGES, approximate=True)
+            pipeline.expire(key, EXPIRE_S)
+            pending.messages = []
+            if run_id in self._ended:
+                self._ended.discard(run_id)
+                del self._runs[run_id]
+        if len(pipeline):
+            try:
+                await pipeline.execute()
+            except (RedisError, OSError) as error:
+                _log.warning("live bus away, watchers read the journal: %s", type(error).__name__)
+                await asyncio.sleep(1.0)
+
+
+def _packed(deltas: Sequence[Delta]) -> list[list[Any]]:
+    """Deltas as short lists; neighbouring words of one kind become one."""
+    packed: list[list[Any]] = []
+    for delta in deltas:
+        if isinstance(delta, Opened):
+            packed.append(["opened", delta.role, delta.turn, delta.round])
+            continue
+        match delta.part:
+            case Text() | Reasoning() | Refusal() as words:
+                if packed and packed[-1][0] == words.kind:
+                    packed[-1][2] += words.text
+                else:
+                    packed.append([words.kind, delta.role, words.text])
+            case ToolCall() as call:
+                packed.append([call.kind, delta.role, call.id, call.name, call.arguments])
+            case ToolResult() as result:
+                packed.append([result.kind, delta.role, result.id, result.name, result.content])
+    return packed
+
+
+def _unpacked(packed: Sequence[Sequence[Any]]) -> list[Delta]:
+    return [_delta(*line) for line in packed]
+
+
+def _delta(kind: str, role: Any, *rest: Any) -> Delta:
+    if kind == "opened":
+        return Opened(role=role, turn=rest[0], round=rest[1])
+    return Shown(role=role, part=_part(kind, *rest))
+
+
+def _part(kind: str, *rest: str) -> Part:
+    match kind:
+        case "content":
+            return Text(text=rest[0])
+        case "reasoning":
+            return Reasoning(text=rest[0])
+        case "refusal":
+            return Refusal(text=rest[0])
+        case "tool_call":
+            return ToolCall(id=rest[0], name=rest[1], arguments=rest[2])
+        case _:
+            return ToolResult(id=rest[0], name=rest[1], content=rest[2])
+
+
+@dataclass(frozen=True, slots=True)
+class BusMessage:
+    """A message read from the bus: deltas (the `number`-th batch of `seq`), or the kept entry `seq`."""
+
+    seq: int
+    number: int = 0
+    deltas: tuple[Delta, ...] = ()
+    entry: Entry | None = None
+
+
+def read_message(raw: bytes) -> BusMessage:
+    """Read one message of the bus."""
+    body = orjson.loads(raw)
+    if "entry" in body:
+        return BusMessage(seq=body["seq"], entry=ENTRY.validate_python(body["entry"]))
+    return BusMessage(seq=body["seq"], number=body["number"], deltas=tuple(_unpacked(body["deltas"])))

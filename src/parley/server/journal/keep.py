@@ -1,0 +1,156 @@
+"""Keeps one entry: one statement, fenced by the lease of the run.
+
+The statement reaches over the tables of other rooms (runs, ledger, accounts) on purpose: entry, charge,
+totals and balance are true together or not at all, and three statements in a transaction cost four
+times as much. Nothing else writes across rooms.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from decimal import Decimal
+from uuid import UUID
+
+import asyncpg
+
+from parley.engine.chat.pieces import Usage
+from parley.engine.events import ENTRY, Entry
+from parley.server.db.database import Database
+from parley.server.errors import DatabaseAway
+
+FIRST_WAIT_S = 0.1
+LONGEST_WAIT_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right of one worker to write one run's entries."""
+
+    account_id: UUID
+    run_id: UUID
+    token: UUID
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """What an entry costs: the amount (USD, never negative), who used it and what."""
+
+    amount: Decimal
+    role: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How the account and the run stood when the entry was kept."""
+
+    balance: Decimal
+    account_active: bool
+    metered: bool
+    cancel_requested: bool
+
+
+class LeaseLost(Exception):
+    """Another worker holds the run, or it has ended: nothing was written."""
+
+
+_KEEP = """
+WITH account AS (
+    SELECT id, balance, status, plan FROM accounts WHERE id = $1 FOR NO KEY UPDATE
+), run AS (
+    UPDATE runs SET last_seq = $4, turn = greatest(turn, $6), cost = cost + $8,
+                    lease_until = now() + make_interval(secs => $15)
+      FROM account
+     WHERE runs.account_id = account.id AND runs.id = $2 AND lease_token = $3
+       AND state = 'running' AND last_seq = $4 - 1
+    RETURNING runs.account_id, runs.id, runs.test_id, runs.cancel_requested_at
+), entry AS (
+    INSERT INTO entries (account_id, run_id, seq, kind, turn, body, cost)
+    SELECT account_id, id, $4, $5, $6, $7::jsonb, $8 FROM run
+), charge AS (
+    INSERT INTO ledger (account_id, source, source_id, seq, amount, role, llm, test_id,
+                        prompt_tokens, cached_prompt_tokens, completion_tokens, estimated)
+    SELECT account_id, 'run', id, $4, -$8, $9, $10, test_id, $11, $12, $13, $14
+      FROM run WHERE $9::text IS NOT NULL
+), paid AS (
+    UPDATE accounts SET balance = accounts.balance - $8 FROM run
+     WHERE accounts.id = run.account_id AND $8 <> 0
+)
+SELECT account.balance - $8 AS balance, account.status = 'active' AS active,
+       coalesce(plans.metered, true) AS metered, run.cancel_requested_at IS NOT NULL AS cancelled
+  FROM run, account LEFT JOIN plans ON plans.code = account.plan
+"""
+
+_ALREADY = """
+SELECT accounts.balance, accounts.status = 'active' AS active, plans.metered,
+       runs.cancel_requested_at IS NOT NULL AS cancelled
+  FROM runs JOIN accounts ON accounts.id = runs.account_id JOIN plans ON plans.code = accounts.plan
+ WHERE runs.account_id = $1 AND runs.id = $2 AND runs.lease_token = $3
+   AND runs.state = 'running' AND runs.last_seq = $4
+"""
+
+
+class Journal:
+    """Writes and reads the entries of runs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def keep(self, lease: Lease, seq: int, entry: Entry, charge: Charge | None) -> Standing:
+        """Keep `entry` as number `seq`. Waits while Postgres is away; raises `LeaseLost`.
+
+        Repeating a call whose answer was lost changes nothing.
+        """
+        body = ENTRY.dump_json(entry).decode()
+        amount = charge.amount if charge else Decimal(0)
+        usage = charge.usage if charge else Usage(model="")
+        values = (
+            lease.account_id,
+            lease.run_id,
+            lease.token,
+            seq,
+            entry.kind,
+            getattr(entry, "turn", 0),
+            body,
+            amount,
+            charge.role if charge else None,
+            usage.model,
+            usage.prompt_tokens,
+            usage.cached_prompt_tokens,
+            usage.completion_tokens,
+            usage.estimated,
+            lease.seconds,
+        )
+        row = await self._patiently(values)
+        if row is None:
+            raise LeaseLost
+        return Standing(
+            balance=row["balance"],
+            account_active=row["active"],
+            metered=row["metered"],
+            cancel_requested=row["cancelled"],
+        )
+
+    async def _patiently(self, values: tuple[object, ...]) -> asyncpg.Record | None:
+        wait_s = FIRST_WAIT_S
+        while True:
+            try:
+                async with self._database.raw() as connection:
+                    row = await connection.fetchrow(_KEEP, *values)
+                    return row or await connection.fetchrow(_ALREADY, *values[:4])
+            except DatabaseAway:
+                await asyncio.sleep(wait_s)
+                wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+
+    async def read(self, account_id: UUID, run_id: UUID, after_seq: int = 0) -> list[Entry]:
+        """The kept entries after `after_seq`, in order. Holds a connection for this one statement only."""
+        async with self._database.raw() as connection:
+            rows = await connection.fetch(_READ, account_id, run_id, after_seq)
+        return [ENTRY.validate_json(row["body"]) for row in rows]
+
+
+_READ = """
+SELECT body FROM entries WHERE account_id = $1 AND run_id = $2 AND seq > $3 ORDER BY seq
+"""

@@ -1,0 +1,1 @@
+"""Runs: start, admit, claim, execute, cancel, stream, export, sweep."""
