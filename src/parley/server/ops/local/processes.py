@@ -28,8 +28,8 @@ class Program:
     """What to run, and how to end it.
 
     `stop_signals` are sent one after another, each with `patience_s` seconds to obey, before the
-    kill; the first of them is also what the system sends (Linux) when the parent dies.
-    `on_parent_death` overrides that one signal.
+    kill. `on_parent_death` is what the system sends (Linux) when the parent dies, `force` what an
+    impatient person causes. The rest of the stack stands on `is_ground` programs: they end last.
     """
 
     name: str
@@ -40,8 +40,10 @@ class Program:
     cwd: Path | None = None
     user: OtherUser | None = None
     stop_signals: tuple[signal.Signals, ...] = (signal.SIGTERM,)
-    on_parent_death: signal.Signals | None = None
+    on_parent_death: signal.Signals = signal.SIGKILL
+    force: signal.Signals = signal.SIGKILL
     patience_s: float = 5.0
+    is_ground: bool = False
 
 
 class Child:
@@ -54,7 +56,7 @@ class Child:
         """
         self.program = program
         self._log_start = program.log.stat().st_size if program.log.exists() else 0
-        leash = program.on_parent_death or program.stop_signals[0]
+        self._asked = False
         with program.log.open("ab") as log:
             try:
                 self._popen = subprocess.Popen(
@@ -65,7 +67,9 @@ class Child:
                     env=program.env,
                     cwd=program.cwd,
                     start_new_session=True,
-                    preexec_fn=functools.partial(_before_exec, os.getpid(), leash, program.user),
+                    preexec_fn=functools.partial(
+                        _before_exec, os.getpid(), program.on_parent_death, program.user
+                    ),
                 )
             except OSError as error:
                 raise LocalStackError(f"{program.name} could not be started: {error}.") from error
@@ -117,16 +121,24 @@ class Child:
             return log.read().decode(errors="replace").splitlines()[-count:]
 
     def ask_to_stop(self) -> None:
-        """Send the first stop signal, and do not wait."""
-        self._signal(self.program.stop_signals[0])
+        """Send the first stop signal, once, and do not wait."""
+        if not self._asked:
+            self._asked = True
+            self._signal(self.program.stop_signals[0])
+
+    def force(self) -> None:
+        """Make it end now, and do not wait."""
+        self._signal(self.program.force)
 
     def stop(self) -> None:
         """End it: every stop signal in turn, then the kill. Returns when it and its group are gone."""
-        for stop_signal in self.program.stop_signals:
-            self._signal(stop_signal)
+        self.ask_to_stop()
+        for stop_signal in (*self.program.stop_signals[1:], None):
             with contextlib.suppress(TimeoutError):
                 self.wait(self.program.patience_s)
                 break
+            if stop_signal is not None:
+                self._signal(stop_signal)
         self.kill()
 
     def kill(self) -> None:

@@ -84,6 +84,8 @@ def _start(plan: ValkeyPlan, binary: Path) -> Valkey:
             record=plan.record,
             cwd=plan.folder / "valkey",
             stop_signals=STOP_SIGNALS,
+            on_parent_death=signal.SIGTERM,
+            is_ground=True,
         )
     )
     try:

@@ -1,0 +1,1 @@
+"""What customers install: light, and independent of the service."""

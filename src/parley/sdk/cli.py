@@ -1,0 +1,65 @@
+"""The `parley` command. Operator commands come from whoever offers them in `parley.commands`."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from typing import Annotated, Any
+
+import typer
+
+COMMANDS = "parley.commands"
+"""Entry points of this group are Typer apps; their commands stand beside our own."""
+FAILED = 2
+"""Exit code of anything that could not be done."""
+
+_HELP = """Test conversational agents the way people use them.
+
+Try [bold]parley dev --demo[/bold]: everything on this machine, with three demo tests.
+"""
+
+
+def main() -> None:
+    """Run the command line of this process, and exit."""
+    try:
+        build_app()()
+    except ModuleNotFoundError as error:
+        # The commands are part of every installation, what they need is not.
+        if (error.name or "").partition(".")[0] == "parley":
+            raise
+        sys.stderr.write(
+            f"This command needs the server, and {error.name} is not installed: "
+            "pip install 'parley-evals[local]' (or [server] without embedded databases).\n"
+        )
+        sys.exit(FAILED)
+
+
+def build_app() -> typer.Typer:
+    """The whole command, with the commands of every installed part."""
+    app = typer.Typer(
+        help=_HELP,
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback()
+    def root(
+        version: Annotated[
+            bool,
+            typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+        ] = False,
+    ) -> None:
+        pass
+
+    for offered in importlib.metadata.entry_points(group=COMMANDS):
+        part: Any = offered.load()
+        app.add_typer(part)
+    return app
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"parley {importlib.metadata.version('parley-evals')}")
+        raise typer.Exit

@@ -1,0 +1,79 @@
+"""The settings that the stack hands to its processes, as environment variables. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from parley.server.config import (
+    ApiSettings,
+    DatabaseSettings,
+    Group,
+    LlmSettings,
+    LogSettings,
+    OutboundSettings,
+    ProfileSettings,
+    RedisSettings,
+    SecretSettings,
+    WorkerSettings,
+    variable,
+)
+
+DEMO_KEY = "demo"
+"""Any key will do: the demo llms look at none."""
+DEMO_USER, DEMO_JUDGE = "demo-user", "demo-judge"
+LOOPBACK_NETWORK = "127.0.0.0/8"
+ANSWERED_HOSTS = "127.0.0.1,localhost"
+"""Other Host headers are refused, so that no web page can reach the stack by a name of its own."""
+GRACE_S = 3
+"""What API and worker get for their open work when the stack stops, seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    """Where the parts of one stack are."""
+
+    api_port: int
+    database_url: str
+    redis_url: str
+    demo_llm_url: str | None
+    """None when no demo llms run."""
+
+    @property
+    def api_url(self) -> str:
+        """The API as people and scripts reach it."""
+        return f"http://127.0.0.1:{self.api_port}"
+
+
+def child_environment(outer: Mapping[str, str], addresses: Addresses, seal_key: str) -> dict[str, str]:
+    """The outer environment, with what the stack decides over it, and its defaults below it.
+
+    A customer's own `PARLEY_` settings win, except where the stack could not work with them.
+    """
+    decided = {
+        _name(DatabaseSettings, "url"): addresses.database_url,
+        _name(RedisSettings, "url"): addresses.redis_url,
+        _name(ApiSettings, "host"): "127.0.0.1",
+        _name(ApiSettings, "port"): str(addresses.api_port),
+    }
+    defaults = {
+        _name(ApiSettings, "public_url"): addresses.api_url,
+        _name(ApiSettings, "allowed_hosts"): ANSWERED_HOSTS,
+        _name(ApiSettings, "shutdown_grace_s"): str(GRACE_S),
+        _name(WorkerSettings, "shutdown_grace_s"): str(GRACE_S),
+        _name(SecretSettings, "keys"): seal_key,
+        _name(OutboundSettings, "allowed_networks"): LOOPBACK_NETWORK,
+        _name(LogSettings, "format"): "console",
+        "PYTHONUNBUFFERED": "1",
+    }
+    if not outer.get(_name(LlmSettings, "base_url")) and addresses.demo_llm_url is not None:
+        decided[_name(LlmSettings, "base_url")] = addresses.demo_llm_url
+        decided[_name(LlmSettings, "api_key")] = DEMO_KEY
+        defaults[_name(ProfileSettings, "low_user")] = DEMO_USER
+        defaults[_name(ProfileSettings, "low_judge")] = DEMO_JUDGE
+    given = {name: value for name, value in outer.items() if value}
+    return {**outer, **defaults, **given, **decided}
+
+
+def _name(group: type[Group], field: str) -> str:
+    return variable(group, field)
