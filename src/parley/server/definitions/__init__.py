@@ -1,0 +1,1 @@
+"""The fields of a test: shapes, bounds, revision, snapshot, cron policy. Pure."""

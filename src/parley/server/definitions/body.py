@@ -1,0 +1,54 @@
+"""A body's JSON text as values, each number exactly as it was written.
+
+The definition's own reader, beside `kit.strictjson`: thresholds need the decimal of the text, and a
+body with several faults is answered with all of them.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from parley.server.definitions.faults import DefinitionRefused, Fault
+from parley.server.definitions.text import DEEPEST
+from parley.server.kit.text import is_storable
+
+
+def read_json(raw: bytes) -> object:
+    """The value written in `raw`, fractions as `Decimal`. Raises `DefinitionRefused`."""
+    twice: list[Fault] = []
+
+    def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        repeated = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
+        twice.extend(
+            Fault(field=name if is_storable(name) else "", problem="is given twice")
+            for name in dict.fromkeys(names)
+            if name in repeated
+        )
+        return dict(pairs)
+
+    try:
+        value = json.loads(
+            raw.decode(), parse_float=Decimal, parse_constant=_not_a_number, object_pairs_hook=once_each
+        )
+    except UnicodeDecodeError as error:
+        raise _unreadable(f"is not UTF-8 (byte {error.start})") from None
+    except json.JSONDecodeError as error:
+        raise _unreadable(f"is not JSON: {error.msg}, line {error.lineno} column {error.colno}") from None
+    except RecursionError:
+        raise _unreadable(f"is nested deeper than {DEEPEST} levels") from None
+    except ValueError:
+        raise _unreadable("holds a number with too many digits") from None
+    if twice:
+        raise DefinitionRefused(twice)
+    return value
+
+
+def _unreadable(problem: str) -> DefinitionRefused:
+    return DefinitionRefused([Fault(field="", problem=problem)])
+
+
+def _not_a_number(name: str) -> NoReturn:
+    raise _unreadable(f"holds {name}, which is not a JSON number")

@@ -1,0 +1,95 @@
+"""What is wrong with a body: every fault at once, each with the path of its field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from parley.server.kit.text import is_storable
+
+SHAPE_TAG = "shape:"
+"""Prefix of the tags that choose between shapes of one value; they are no part of a field's path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Fault:
+    """One fault: `field` is a path such as `hooks.0.url`, empty for the body itself."""
+
+    field: str
+    problem: str
+
+
+class DefinitionRefused(Exception):
+    """The body does not describe a test. `faults` names everything that is wrong, once each."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(dict.fromkeys(faults))
+        super().__init__("; ".join(f"{fault.field or 'body'} {fault.problem}" for fault in self.faults))
+
+
+def path_of(steps: Iterable[str | int]) -> str:
+    """The path of a field: names and list places joined by dots."""
+    return ".".join(str(step) for step in steps)
+
+
+def top_of(field: str) -> str:
+    """The outermost name of a path."""
+    return field.partition(".")[0]
+
+
+def unknown_field(name: str, known: Iterable[str]) -> str:
+    """The problem of a field nobody knows, with the nearest known name where one is near."""
+    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"is not a known field; did you mean '{near[0]}'?" if near else "is not a known field"
+
+
+def faults_of(error: ValidationError, known: Mapping[str, Sequence[str]]) -> list[Fault]:
+    """The faults behind a schema's refusal, in the words of this house.
+
+    `known` holds the names a body may have under "", and those within a field under its name.
+    Text that cannot be stored is left to the check of its own, which names it better.
+    """
+    details = error.errors(include_url=False)
+    faults = [_fault(detail, known) for detail in details if detail["type"] != "string_unicode"]
+    return [fault for fault in faults if is_storable(fault.field)]
+
+
+def _fault(detail: ErrorDetails, known: Mapping[str, Sequence[str]]) -> Fault:
+    steps = [step for step in detail["loc"] if not str(step).startswith(SHAPE_TAG) and step != "[key]"]
+    if detail["type"] == "extra_forbidden":
+        siblings = known.get("" if len(steps) == 1 else str(steps[0]), ())
+        return Fault(field=path_of(steps), problem=unknown_field(str(steps[-1]), siblings))
+    return Fault(field=path_of(steps), problem=_problem(detail))
+
+
+def _problem(detail: ErrorDetails) -> str:
+    kind = detail["type"]
+    if detail["input"] is None and (kind.endswith("_type") or kind == "literal_error"):
+        return "must not be null"
+    context: Mapping[str, Any] = detail.get("ctx", {})
+    wording = _WORDINGS.get(kind)
+    return wording.format(**context) if wording else detail["msg"]
+
+
+_WORDINGS: dict[str, str] = {
+    "missing": "is required",
+    "string_type": "must be a string",
+    "int_type": "must be an integer",
+    "bool_type": "must be true or false",
+    "dict_type": "must be an object",
+    "list_type": "must be a list",
+    "model_type": "must be an object",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_short": "must have at least {min_length} character(s)",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_short": "must have at least {min_length} item(s)",
+    "too_long": "must have at most {max_length} items",
+    "literal_error": "must be {expected}",
+}
+"""Problems by Pydantic's error type; its own text stands where a type has none here."""
