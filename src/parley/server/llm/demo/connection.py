@@ -16,7 +16,7 @@ from parley.server.llm.demo.answers import Answer, error_fields, json_answer
 from parley.server.llm.demo.playback import Playback
 from parley.server.llm.demo.request import BadRequestError, read_request
 from parley.server.llm.demo.routes import Route, route, served
-from parley.server.llm.demo.space import LoggedRequest, RequestEnding, Space
+from parley.server.llm.demo.space import LoggedRequest, RequestEnding, Space, Stats
 
 if TYPE_CHECKING:
     from parley.server.llm.demo.server import DemoServer
@@ -48,7 +48,7 @@ class Connection(asyncio.Protocol):
         self._busy = False
         self._playback: Playback | None = None
         self._watched: tuple[Space, LoggedRequest] | None = None
-        self._spaces: set[int] = set()
+        self._counted_in: set[Stats] = set()
 
     # What asyncio calls
 
@@ -129,9 +129,6 @@ class Connection(asyncio.Protocol):
         self._busy = True
         incoming = self._queue.popleft()
         target = route(incoming.url.decode("latin-1"), self._server)
-        if id(target.space) not in self._spaces:
-            self._spaces.add(id(target.space))
-            target.space.stats.connections_seen += 1
         body = b"".join(incoming.body)
         if target.is_chat and incoming.method == "POST":
             answer = self._chat(target, incoming, body)
@@ -144,6 +141,10 @@ class Connection(asyncio.Protocol):
             request = read_request(body, incoming.headers)
         except BadRequestError as error:
             return json_answer(error_fields(str(error), None), 400)
+        stats = target.space.stats
+        if stats not in self._counted_in:
+            self._counted_in.add(stats)
+            stats.connections_seen += 1
         answer, logged = target.space.answer(request, body)
         self._watched = (target.space, logged)
         return answer

@@ -17,13 +17,14 @@ from parley.server.llm.demo.faults import FAULTS
 from parley.server.llm.demo.frames import CREATED
 from parley.server.llm.demo.script import SCRIPT
 from parley.server.llm.demo.space import Settings, Space
+from parley.server.llm.demo.stories import JUDGE_LLM, SHOP_LLM, USER_LLM
 
 if TYPE_CHECKING:
     from parley.server.llm.demo.server import DemoServer
 
 _SPACE = re.compile(r"\A/ns/([^/]{1,200})(/.*)\Z", re.DOTALL)
 _SETTINGS = {one.name: one.type for one in dataclasses.fields(Settings)}
-LLMS = ("demo-user", "demo-judge", "demo-shop", "user", "judge", "assistant")
+LLMS = (USER_LLM, JUDGE_LLM, SHOP_LLM, "user", "judge", "assistant")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 
+from parley.server.llm.demo.acting import acted
 from parley.server.llm.demo.answers import Answer, Pace, answer_for
 from parley.server.llm.demo.behaviours import Behaviour
 from parley.server.llm.demo.defaults import default_behaviour
@@ -24,7 +25,10 @@ RequestEnding: TypeAlias = Literal["open", "answered", "broken", "cancelled"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How unscripted llms answer. Milliseconds; `log_limit` is the number of requests remembered."""
+    """How unscripted llms answer, the `story_` settings for the demo's. Times in milliseconds.
+
+    `chunks` is the number of content chunks of an answer, `log_limit` of requests remembered.
+    """
 
     latency_ms: float = 0.0
     chunks: int = 20
@@ -68,12 +72,12 @@ class LoggedRequest:
         }
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Stats:
     """Counts of one namespace since its last reset.
 
     `open` requests have been read and not yet ended. `cancelled_at_ms` tells when each client left.
-    `connections_seen` counts the connections that carried at least one request to this namespace.
+    `connections_seen` counts the connections that carried at least one completion.
     """
 
     requests: int = 0
@@ -176,6 +180,9 @@ class Space:
         scripted = self._prompter.choose(request)
         if scripted is not None:
             return scripted, pace
+        told = acted(request)
+        if told is not None:
+            return told, Pace(latency_ms=settings.story_latency_ms, gap_ms=settings.story_gap_ms)
         return default_behaviour(request, settings.chunks, settings.judge_score), pace
 
     def _count_start(self, request: ChatRequest) -> None:
