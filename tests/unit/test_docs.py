@@ -92,8 +92,10 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
     assert [link for link in local if not (page.parent / link).exists()] == []
 
 
-def test_every_decision_is_listed() -> None:
-    folder = ROOT / "docs/decisions"
-    listed = re.findall(r"\]\((\d{4}-[^)]+\.md)\)", (folder / "README.md").read_text())
-    written = {page.name for page in folder.glob("[0-9]*.md")}
-    assert set(listed) == written
+def test_every_decision_has_its_own_number_a_heading_and_a_status() -> None:
+    pages = sorted((ROOT / "docs/decisions").glob("[0-9]*.md"))
+    numbers = [page.name[:4] for page in pages]
+    assert numbers == [f"{number:04d}" for number in range(1, len(pages) + 1)]
+    for page in pages:
+        form = rf"# {page.name[:4]}: .+\n\nStatus: (accepted|superseded by \d{{4}})\n"
+        assert re.match(form, page.read_text()), page.name
