@@ -10,7 +10,7 @@ from parley.server.llm.demo.script import opinion
 from parley.server.llm.demo.stories import JUDGE_LLM, SHOP_LLM, SMALL_TALK, STORIES, USER_LLM, Story
 
 SIGNATURE_LENGTH = 24
-"""Characters at the beginning of a line that tell it from all others."""
+"""Characters at the beginning of a line that tell it from all others of its story."""
 
 
 def acted(request: ChatRequest) -> Behaviour | None:

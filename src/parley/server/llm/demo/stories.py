@@ -120,8 +120,8 @@ RETURN = Story(
             shop=(
                 "Of course, happy to do that. You will get back the full 129 euros; nothing is deducted. "
                 "As soon as the parcel shop scans your box we send the money to your card ending in 4417, "
-                "and it should be there within three to five working days. I will e-mail you on the day it leaves "
-                "us. Enjoy your next hike, in boots that fit!"
+                "and it should be there within three to five working days. I will e-mail you on the day it "
+                "leaves us. Enjoy your next hike, in boots that fit!"
             ),
             score=0.95,
             opinion=(
