@@ -72,9 +72,7 @@ class InvalidRequest(ServerError):
     def faults(cls, faults: Iterable[tuple[str, str]]) -> InvalidRequest:
         """All faults at once, as pairs of dotted field and problem."""
         lines = [{"field": field, "problem": problem} for field, problem in faults]
-        named = [
-            f"{line['field']}: {line['problem']}" if line["field"] else line["problem"] for line in lines
-        ]
+        named = [f"{line['field'] or 'the body'}: {line['problem']}" for line in lines]
         more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
         return cls(f"The request is not valid: {named[0]}{more}." if named else None, details=lines)
 

@@ -19,7 +19,7 @@ from sqlalchemy import (
     func,
 )
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from parley.server.kit.ids import new_id
 
@@ -51,35 +51,19 @@ class Table(DeclarativeBase):
 
 
 class Owned:
-    """Columns of a row that belongs to an account. The key is (account_id, id)."""
+    """Columns of a row that belongs to an account. The key is (account_id, id), ids are UUIDv7."""
 
-    @declared_attr
-    @classmethod
-    def account_id(cls) -> Mapped[UUID]:
-        """The owner; the first column of every key and index."""
-        return mapped_column(ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True, sort_order=-2)
-
-    @declared_attr
-    @classmethod
-    def id(cls) -> Mapped[UUID]:
-        """UUIDv7."""
-        return mapped_column(primary_key=True, default=new_id, sort_order=-1)
+    account_id: Mapped[UUID] = mapped_column(
+        ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True, sort_order=-2
+    )
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=new_id, sort_order=-1)
 
 
 class Dated:
-    """When a row was made and last changed, on the database's clock."""
+    """When a row was made and last changed through the ORM: the start of that transaction."""
 
-    @declared_attr
-    @classmethod
-    def created_at(cls) -> Mapped[datetime]:
-        """Start of the transaction that made the row."""
-        return mapped_column(server_default=func.now())
-
-    @declared_attr
-    @classmethod
-    def updated_at(cls) -> Mapped[datetime]:
-        """Start of the transaction that last changed the row through the ORM."""
-        return mapped_column(server_default=func.now(), onupdate=func.now())
+    created_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    updated_at: Mapped[datetime] = mapped_column(server_default=func.now(), onupdate=func.now())
 
 
 def same_account(column: str, table: str, *, ondelete: str | None = None) -> ForeignKeyConstraint:

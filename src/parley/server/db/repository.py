@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import Select, select
 
-from parley.server.db.base import Owned, Table
+from parley.server.db.base import Owned
 from parley.server.db.session import Session
 from parley.server.kit.paging import Paging, write_cursor
 from parley.server.kit.schemas import PageInfo
@@ -40,13 +40,7 @@ class SystemScope:
 Scope: TypeAlias = AccountScope | SystemScope
 
 
-class OwnedTable(Owned, Table):
-    """For types only: a table with an owner."""
-
-    __abstract__ = True
-
-
-R = TypeVar("R", bound=OwnedTable)
+R = TypeVar("R", bound=Owned)
 
 
 class Repository(Generic[R]):

@@ -1,0 +1,89 @@
+"""SQL of accounts and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import func, or_, select, text, update
+
+from parley.server.db.repository import Repository
+from parley.server.db.session import Session
+from parley.server.db.tables import Account, ApiKey, Plan
+
+
+class FoundKey(NamedTuple):
+    """A key and its account, as authentication needs them."""
+
+    account_id: UUID
+    key_id: UUID
+    kind: str
+    scopes: list[str]
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    account_name: str
+    plan: str
+    status: str
+
+
+_BY_SHA256 = (
+    "SELECT k.account_id, k.id, k.kind, k.scopes, k.expires_at, k.revoked_at, a.name, a.plan, a.status "
+    "FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.sha256 = :sha256"
+)
+
+
+class KeyLookup:
+    """Keys of any account: authentication starts before an account is known."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def by_sha256(self, sha256: bytes) -> FoundKey | None:
+        """The key with this digest."""
+        row = (await self._session.execute(text(_BY_SHA256), {"sha256": sha256})).first()
+        return FoundKey(*row) if row is not None else None
+
+    async def touch(self, key_ids: Collection[UUID]) -> None:
+        """Note that these keys were used, unless that was noted less than a minute ago."""
+        stale = or_(
+            ApiKey.last_used_at.is_(None), ApiKey.last_used_at < func.now() - text("interval '1 minute'")
+        )
+        await self._session.execute(
+            update(ApiKey).where(ApiKey.id.in_(key_ids), stale).values(last_used_at=func.now())
+        )
+
+
+class KeyRepository(Repository[ApiKey]):
+    """The keys of an account."""
+
+    table = ApiKey
+
+    async def revoke(self, key_id: UUID) -> bool:
+        """Revoke a key; once revoked it keeps its time. False if there is no such key."""
+        statement = self.narrow(update(ApiKey)).where(ApiKey.id == key_id)
+        found = await self.session.execute(
+            statement.values(revoked_at=func.coalesce(ApiKey.revoked_at, func.now())).returning(ApiKey.id)
+        )
+        return found.first() is not None
+
+
+class AccountRepository:
+    """Accounts, for operators."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def add(self, account: Account) -> None:
+        """Insert `account` now."""
+        self._session.add(account)
+        await self._session.flush()
+
+    async def get(self, account_id: UUID) -> Account | None:
+        """The account with this id."""
+        return await self._session.get(Account, account_id)
+
+    async def knows_plan(self, code: str) -> bool:
+        """Whether there is such a plan."""
+        return await self._session.scalar(select(Plan.code).where(Plan.code == code)) is not None

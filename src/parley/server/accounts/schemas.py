@@ -1,0 +1,60 @@
+"""Wire shapes of keys."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field, StringConstraints
+
+from parley.server.accounts.scopes import KeyKind, KeyScope
+from parley.server.kit.schemas import Answer, Body, Instant, InstantIn
+
+
+class KeyCreate(Body):
+    """A key to be made."""
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")] = Field(
+        description="What the key is for.", examples=["pipeline"]
+    )
+    kind: KeyKind = Field(default="private", description="A public key may only ask who it is.")
+    scopes: list[KeyScope] | None = Field(
+        default=None,
+        max_length=50,
+        description="What a private key may do; null: what the key that makes it may do.",
+        examples=[["tests:read", "runs:write"]],
+    )
+    expires_at: InstantIn | None = Field(default=None, description="When it stops working; null: never.")
+
+
+class KeyAnswer(Answer):
+    """A key, without what only its holder knows."""
+
+    id: UUID
+    name: str
+    kind: KeyKind
+    shown: str = Field(description="Beginning and end of the key.", examples=["sk-par-4Yh2...x9Qa"])
+    scopes: list[KeyScope]
+    created_at: Instant
+    expires_at: Instant | None
+    revoked_at: Instant | None
+    last_used_at: Instant | None = Field(description="Right to about a minute.")
+
+
+class NewKeyAnswer(KeyAnswer):
+    """A key just made."""
+
+    key: str = Field(description="The key itself; it is shown this once.", examples=["sk-par-..."])
+
+
+class WhoAmI(Answer):
+    """Who is calling."""
+
+    account_id: UUID
+    account_name: str
+    plan: str
+    status: str = Field(description="active or suspended.", examples=["active"])
+    key_id: UUID
+    kind: KeyKind
+    scopes: list[KeyScope]
+    expires_at: Instant | None

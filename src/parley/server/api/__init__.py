@@ -1,0 +1,1 @@
+"""The HTTP shell: the app, its middleware, errors on the wire, health, documentation, the server."""

@@ -1,0 +1,95 @@
+"""The app of the hosted service."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+
+from parley.server.api import health
+from parley.server.api.middleware import BodyCap, HostCheck, RequestShell
+from parley.server.api.openapi import install_openapi
+from parley.server.api.rendering import install_error_handlers
+from parley.server.api.routers import LARGE_BODIES, ROUTERS
+from parley.server.config import ApiSettings
+from parley.server.errors import (
+    DatabaseAway,
+    InternalError,
+    InvalidKey,
+    InvalidRequest,
+    MissingKey,
+    RequestsLimited,
+)
+from parley.server.kit.docs import answers_with
+from parley.server.wiring import Services
+
+_EVERYWHERE = answers_with(
+    InvalidRequest, MissingKey, InvalidKey, RequestsLimited, InternalError, DatabaseAway
+)
+
+
+def create_app(services: Services) -> FastAPI:
+    """The app over `services`. Whoever opened the services closes them after the app has stopped."""
+    app = FastAPI(
+        title="Parley",
+        version=version("parley-evals"),
+        lifespan=_lifespan(services),
+        middleware=_middleware(services.settings.api),
+        redirect_slashes=False,
+        redoc_url=None,
+    )
+    app.state.provided = services.by_type()
+    install_error_handlers(app)
+    install_openapi(app)
+    app.include_router(health.router)
+    for router in ROUTERS:
+        app.include_router(router, responses=_EVERYWHERE)
+    return app
+
+
+def _middleware(api: ApiSettings) -> list[Middleware]:
+    """From the outside in."""
+    layers = [Middleware(RequestShell, takes_query_key=api.query_key)]
+    if api.allowed_hosts:
+        layers.append(Middleware(HostCheck, allowed=api.allowed_hosts))
+    if api.cors_origins:
+        layers.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=list(api.cors_origins),
+                allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+                allow_headers=[
+                    "Authorization",
+                    "Content-Type",
+                    "Idempotency-Key",
+                    "Last-Event-ID",
+                    "X-Api-Key",
+                ],
+                expose_headers=["Retry-After", "X-Request-Id"],
+                max_age=600,
+            )
+        )
+    larger = tuple((path, api.large_body_max_bytes) for path in LARGE_BODIES)
+    layers.append(Middleware(BodyCap, max_bytes=api.body_max_bytes, larger=larger))
+    return layers
+
+
+def _lifespan(services: Services) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        tasks = [asyncio.create_task(run()) for run in services.background]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            with suppress(DatabaseAway):
+                await services.last_used.flush()
+
+    return lifespan

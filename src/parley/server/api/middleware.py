@@ -1,0 +1,144 @@
+"""What surrounds every request: its id, its log line, the last catch, the byte cap, the host check."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from parley.server.accounts.credentials import SCOPE_NAME, take_query_keys
+from parley.server.api.rendering import error_response
+from parley.server.errors import BodyTooLarge, InternalError, InvalidRequest
+from parley.server.kit.ids import new_id
+from parley.server.logs import logger
+
+_log = logger("parley.api")
+_GIVEN_ID = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
+_QUIET = ("/livez", "/readyz")
+
+
+class RequestShell:
+    """The outermost layer of ours: names a request, hides its key, logs it, answers what nobody caught."""
+
+    def __init__(self, app: ASGIApp, takes_query_key: bool) -> None:
+        self._app = app
+        self._takes_query_key = takes_query_key
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        query_keys = take_query_keys(scope)
+        scope[SCOPE_NAME] = query_keys if self._takes_query_key else ()
+        given = Headers(scope=scope).get("x-request-id", "")
+        request_id = given if _GIVEN_ID.fullmatch(given) else str(new_id())
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            await self._serve(scope, receive, send, request_id)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+        began = time.perf_counter()
+        status = 0
+
+        async def send_named(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)["X-Request-Id"] = request_id
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_named)
+        except Exception:
+            _log.exception("request_failed", method=scope["method"], path=scope["path"])
+            if status:
+                raise
+            error = InternalError(details={"request_id": request_id})
+            await error_response(error)(scope, receive, send_named)
+        finally:
+            if scope["path"] not in _QUIET:
+                took_ms = round((time.perf_counter() - began) * 1000, 1)
+                _log.info(
+                    "request", method=scope["method"], path=scope["path"], status=status, took_ms=took_ms
+                )
+
+
+class HostCheck:
+    """Answers known Host headers only: a foreign page cannot reach a local stack by a name of its own."""
+
+    def __init__(self, app: ASGIApp, allowed: Iterable[str]) -> None:
+        self._app = app
+        self._allowed = frozenset(host.lower() for host in allowed)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "http" and self._host(scope) not in self._allowed:
+            refusal = InvalidRequest("This server does not answer to this Host header.")
+            await error_response(refusal)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    @staticmethod
+    def _host(scope: Scope) -> str:
+        host = Headers(scope=scope).get("host", "").lower()
+        return host if host.endswith("]") else host.rsplit(":", 1)[0]
+
+
+class BodyCap:
+    """Reads a body up to its cap before anything parses it; larger ones are 413, chunked ones too."""
+
+    def __init__(
+        self, app: ASGIApp, max_bytes: int, larger: Sequence[tuple[re.Pattern[str], int]] = ()
+    ) -> None:
+        """`larger` pairs patterns of whole paths with caps of their own."""
+        self._app = app
+        self._max_bytes = max_bytes
+        self._larger = larger
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        headers = Headers(scope=scope) if scope["type"] == "http" else None
+        if headers is None or ("content-length" not in headers and "transfer-encoding" not in headers):
+            await self._app(scope, receive, send)
+            return
+        max_bytes = self._cap(scope["path"])
+        length = headers.get("content-length", "0")
+        messages = None
+        if length.isascii() and length.isdigit() and int(length) <= max_bytes:
+            messages = await _read(receive, max_bytes)
+        if messages is None:
+            await error_response(BodyTooLarge.over(max_bytes))(scope, receive, send)
+            return
+        await self._app(scope, _replay(messages, receive), send)
+
+    def _cap(self, path: str) -> int:
+        return next((cap for pattern, cap in self._larger if pattern.fullmatch(path)), self._max_bytes)
+
+
+async def _read(receive: Receive, max_bytes: int) -> list[Message] | None:
+    messages: list[Message] = []
+    size = 0
+    while True:
+        message = await receive()
+        messages.append(message)
+        size += len(message.get("body", b""))
+        if size > max_bytes:
+            return None
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            return messages
+
+
+def _replay(messages: list[Message], receive: Receive) -> Receive:
+    waiting = iter(messages)
+
+    async def next_message() -> Any:
+        for message in waiting:
+            return message
+        return await receive()
+
+    return next_message

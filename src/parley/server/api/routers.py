@@ -1,0 +1,14 @@
+"""Every room's endpoints, in the order the documentation shows them. A new room adds its line here."""
+
+from __future__ import annotations
+
+import re
+
+from fastapi import APIRouter
+
+from parley.server.accounts.endpoints import router as accounts
+
+ROUTERS: tuple[APIRouter, ...] = (accounts,)
+
+LARGE_BODIES: tuple[re.Pattern[str], ...] = ()
+"""Whole paths that take results or suites, up to `PARLEY_API_LARGE_BODY_MAX_BYTES`."""

@@ -1,0 +1,1 @@
+"""One request, one resource: what `Idempotency-Key` promises."""

@@ -1,0 +1,105 @@
+"""Reading requests: strict JSON, ids in paths, paging."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, TypeAlias
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.routing import APIRoute
+from pydantic import BeforeValidator, WithJsonSchema
+
+from parley.server.errors import InvalidRequest, NotFound
+from parley.server.kit import strictjson
+from parley.server.kit.ids import parse_id
+from parley.server.kit.paging import MAX_OFFSET, BadCursorError, Paging
+from parley.server.kit.schemas import Unreadable
+
+
+class StrictRequest(Request):
+    """A request whose JSON is read strictly. What is wrong with it is told together with other faults."""
+
+    async def json(self) -> Any:
+        """The body's value, or an `Unreadable` that every `Body` turns into a fault."""
+        try:
+            return strictjson.read(await self.body())
+        except strictjson.UnreadableJsonError as fault:
+            return Unreadable(fault.problem, fault.field)
+
+
+class StrictRoute(APIRoute):
+    """A route that reads its body strictly."""
+
+    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
+        """Hand the route a `StrictRequest`."""
+        handle = super().get_route_handler()
+
+        async def strict(request: Request) -> Response:
+            return await handle(StrictRequest(request.scope, request.receive))
+
+        return strict
+
+
+def room_router(prefix: str, tag: str) -> APIRouter:
+    """The router of a room: strict bodies under `/api/v1` and the room's prefix."""
+    return APIRouter(
+        prefix=f"/api/v1{prefix}", tags=[tag], route_class=StrictRoute, strict_content_type=False
+    )
+
+
+async def read_json(request: Request) -> Any:
+    """The value of a JSON body, for rooms that read it themselves. Raises `InvalidRequest`.
+
+    An empty body is None.
+    """
+    raw = await request.body()
+    if not raw:
+        return None
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        raise InvalidRequest.field("", "send it as application/json")
+    try:
+        return strictjson.read(raw)
+    except strictjson.UnreadableJsonError as fault:
+        raise InvalidRequest.field(fault.field, fault.problem) from None
+
+
+JsonBody: TypeAlias = Annotated[Any, Depends(read_json)]
+"""The value of a JSON body as it is; describe it in the route's `openapi_extra`."""
+
+
+def _path_id(value: Any) -> UUID:
+    found = parse_id(value) if isinstance(value, str) else None
+    if found is None:
+        raise NotFound
+    return found
+
+
+PathId: TypeAlias = Annotated[
+    UUID, BeforeValidator(_path_id), WithJsonSchema({"type": "string", "format": "uuid"})
+]
+"""An id in a path; anything that is no id is a 404 like an unknown one."""
+
+
+def _paging(
+    limit: Annotated[
+        int | None, Query(description="Rows on the page, clamped to 1..100; default 50.")
+    ] = None,
+    offset: Annotated[
+        int | None, Query(description=f"Rows to skip, up to {MAX_OFFSET}; use `cursor` for deep pages.")
+    ] = None,
+    cursor: Annotated[
+        str | None, Query(max_length=100, description="`next_cursor` of the page before; wins over `offset`.")
+    ] = None,
+) -> Paging:
+    if not cursor and offset is not None and offset > MAX_OFFSET:
+        raise InvalidRequest.field("offset", f"is over {MAX_OFFSET}; use cursor for deep pages")
+    try:
+        return Paging.asked(limit, offset, cursor)
+    except BadCursorError:
+        raise InvalidRequest.field("cursor", "is not a cursor of ours; leave it out to start again") from None
+
+
+PagingDep: TypeAlias = Annotated[Paging, Depends(_paging)]
+"""`limit`, `offset` and `cursor` of a list."""
