@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -96,7 +97,12 @@ class Publisher:
 
     def _close(self, pending: _Pending) -> None:
         if pending.deltas:
-            body = {"seq": pending.seq, "number": pending.number, "deltas": _packed(pending.deltas)}
+            body = {
+                "seq": pending.seq,
+                "number": pending.number,
+                "at_ms": time.time_ns() // 1_000_000,
+                "deltas": _packed(pending.deltas),
+            }
             pending.messages.append(orjson.dumps(body))
             pending.number += 1
             pending.deltas = []
@@ -149,10 +155,6 @@ def _packed(deltas: Sequence[Delta]) -> list[list[Any]]:
     return packed
 
 
-def _unpacked(packed: Sequence[Sequence[Any]]) -> list[Delta]:
-    return [_delta(*line) for line in packed]
-
-
 def _delta(kind: str, role: Any, *rest: Any) -> Delta:
     if kind == "opened":
         return Opened(role=role, turn=rest[0], round=rest[1])
@@ -179,6 +181,7 @@ class BusMessage:
 
     seq: int
     number: int = 0
+    at_ms: int = 0
     deltas: tuple[Delta, ...] = ()
     entry: Entry | None = None
 
@@ -188,4 +191,9 @@ def read_message(raw: bytes) -> BusMessage:
     body = orjson.loads(raw)
     if "entry" in body:
         return BusMessage(seq=body["seq"], entry=ENTRY.validate_python(body["entry"]))
-    return BusMessage(seq=body["seq"], number=body["number"], deltas=tuple(_unpacked(body["deltas"])))
+    return BusMessage(
+        seq=body["seq"],
+        number=body["number"],
+        at_ms=body["at_ms"],
+        deltas=tuple(_delta(*line) for line in body["deltas"]),
+    )

@@ -1,0 +1,106 @@
+"""Takes jobs off the queue: arq's worker, woken by a poke, and started again when Redis was away."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import UUID
+
+import orjson
+from arq.connections import ArqRedis
+from arq.worker import Worker, func
+from redis.exceptions import RedisError
+
+from parley.server.queue.jobs import EXECUTE_RUN, PAYLOAD_VERSION, POKE_KEY, QUEUE_NAME
+
+IDLE_POLL_S = 5
+"""Look at the queue without a poke; a poke that was lost costs no more than this."""
+JOB_TIMEOUT_S = 86_400
+"""arq's own bound on a job. Runs have theirs; this one must never be the first."""
+RESTART_S = 1.0
+
+_log = logging.getLogger(__name__)
+
+Execute = Callable[[UUID], Awaitable[object]]
+
+
+class _PokedWorker(Worker):
+    """arq's worker, waiting on a list instead of sleeping between looks at the queue."""
+
+    async def main(self) -> None:
+        while True:
+            await self._poll_iteration()
+            poke: Any = self.pool.blpop([POKE_KEY], timeout=IDLE_POLL_S)
+            await poke
+
+
+class Consumer:
+    """Executes announced runs until it is closed, at most `max_jobs` at once."""
+
+    def __init__(self, redis: ArqRedis, execute: Execute, max_jobs: int) -> None:
+        self._redis = redis
+        self._execute = execute
+        self._max_jobs = max_jobs
+        self._worker: Worker | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Consumer:
+        self._task = asyncio.create_task(self._consume(), name="queue-consumer")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def stop_taking(self) -> None:
+        """Take no more jobs; those under way go on."""
+        if self._worker:
+            self._worker.allow_pick_jobs = False
+
+    async def _consume(self) -> None:
+        """Run arq's worker; a break of Redis ends it, and only it: open runs go on meanwhile."""
+        while True:
+            self._worker = self._new_worker()
+            try:
+                await self._worker.main()
+            except (RedisError, OSError) as error:
+                _log.warning("queue away: %s", type(error).__name__)
+            finally:
+                await self._settle(self._worker)
+            await asyncio.sleep(RESTART_S)
+
+    async def _settle(self, worker: Worker) -> None:
+        for task in worker.tasks.values():
+            task.add_done_callback(_forgive)
+
+    def _new_worker(self) -> Worker:
+        execute: Any = self._execute_run
+        return _PokedWorker(
+            functions=[func(execute, name=EXECUTE_RUN, keep_result=0, max_tries=1)],
+            queue_name=QUEUE_NAME,
+            redis_pool=self._redis,
+            handle_signals=False,
+            max_jobs=self._max_jobs,
+            job_timeout=JOB_TIMEOUT_S,
+            keep_result=0,
+            max_tries=1,
+            health_check_interval=IDLE_POLL_S * 2,
+            job_serializer=orjson.dumps,
+            job_deserializer=orjson.loads,
+            log_results=False,
+        )
+
+    async def _execute_run(self, _: dict[Any, Any], run_id: str, version: int) -> None:
+        if version != PAYLOAD_VERSION:
+            _log.error("job with payload version %s left to the sweep, run %s", version, run_id)
+            return
+        await self._execute(UUID(run_id))
+
+
+def _forgive(task: asyncio.Task[Any]) -> None:
+    """arq could not put away a finished job, since Redis was away; the run itself is safe."""
+    if not task.cancelled() and task.exception():
+        _log.warning("a job could not be put away: %s", type(task.exception()).__name__)

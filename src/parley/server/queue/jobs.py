@@ -1,0 +1,52 @@
+"""Names and payloads of jobs: a run id and a version, nothing else."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID, uuid4
+
+import orjson
+from arq.connections import ArqRedis
+from redis.asyncio import ConnectionPool
+from redis.exceptions import RedisError
+
+EXECUTE_RUN: Final = "execute_run"
+PAYLOAD_VERSION: Final = 1
+QUEUE_NAME: Final = "parley:queue"
+POKE_KEY: Final = "parley:queue:poke"
+POKE_EXPIRE_S: Final = 60
+
+_log = logging.getLogger(__name__)
+
+
+def arq_redis(pool: ConnectionPool) -> ArqRedis:
+    """arq's client on `pool`, speaking JSON."""
+    return ArqRedis(
+        pool, job_serializer=orjson.dumps, job_deserializer=orjson.loads, default_queue_name=QUEUE_NAME
+    )
+
+
+class RunQueue:
+    """Tells workers that a run waits. Call it after the commit that admitted the run."""
+
+    def __init__(self, redis: ArqRedis) -> None:
+        self._redis = redis
+
+    async def announce(self, run_ids: Sequence[UUID]) -> None:
+        """Wake a worker for each run. With Redis away the sweep of the workers finds them instead."""
+        for run_id in run_ids:
+            try:
+                # A fresh job id each time: arq drops a job whose id has been seen, without a word.
+                await self._redis.enqueue_job(
+                    EXECUTE_RUN, str(run_id), PAYLOAD_VERSION, _job_id=f"{run_id}:{uuid4().hex[:8]}"
+                )
+                async with self._redis.pipeline(transaction=False) as pipeline:
+                    pipeline.lpush(POKE_KEY, b"1")
+                    pipeline.ltrim(POKE_KEY, 0, 999)
+                    pipeline.expire(POKE_KEY, POKE_EXPIRE_S)
+                    await pipeline.execute()
+            except (RedisError, OSError) as error:
+                _log.warning("queue away, the sweep will find the run: %s", type(error).__name__)
+                return

@@ -1,0 +1,72 @@
+"""Rows of runs and their entries, within one account."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import func, select, update
+
+from parley.engine.events import ENTRY
+from parley.server.db.repository import Repository
+from parley.server.db.tables.entries import RunEntry
+from parley.server.db.tables.runs import OPEN_STATES, Run
+from parley.server.kit.paging import Paging
+from parley.server.kit.schemas import PageInfo
+from parley.server.runs.record import Kept
+
+
+class RunRepository(Repository[Run]):
+    """The runs in scope."""
+
+    table = Run
+
+    async def of_test(self, test_id: UUID, run_id: UUID) -> Run | None:
+        """A run of this test, or None."""
+        statement = self.rows().where(Run.id == run_id, Run.test_id == test_id)
+        found: Run | None = await self.session.scalar(statement)
+        return found
+
+    async def list_of_test(
+        self, test_id: UUID, state: str | None, paging: Paging
+    ) -> tuple[Sequence[Run], PageInfo]:
+        """One page of a test's runs, newest first."""
+        statement = self.rows().where(Run.test_id == test_id)
+        if state is not None:
+            statement = statement.where(Run.state == state)
+        return await self.page(statement, paging)
+
+    async def latest_of(self, test_ids: Sequence[UUID]) -> dict[UUID, Run]:
+        """The newest run of each of these tests."""
+        if not test_ids:
+            return {}
+        newest = self.narrow(
+            select(func.max(Run.id).label("id")).where(Run.test_id.in_(test_ids)).group_by(Run.test_id)
+        ).subquery()
+        rows = await self.session.scalars(self.rows().join(newest, Run.id == newest.c.id))
+        return {run.test_id: run for run in rows}
+
+    async def open_of_test(self, test_id: UUID) -> Sequence[UUID]:
+        """Ids of the test's runs that have not ended."""
+        statement = self.narrow(select(Run.id).where(Run.test_id == test_id, Run.state.in_(OPEN_STATES)))
+        return (await self.session.scalars(statement)).all()
+
+    async def ask_to_cancel(self, run_id: UUID) -> bool:
+        """Record that a running run is to end. False if it is not running."""
+        statement = self.narrow(
+            update(Run)
+            .where(Run.id == run_id, Run.state == "running")
+            .values(cancel_requested_at=func.coalesce(Run.cancel_requested_at, func.now()))
+            .returning(Run.id)
+        )
+        return await self.session.scalar(statement) is not None
+
+    async def entries(self, run: Run) -> list[Kept]:
+        """What was kept of a run, in order."""
+        statement = (
+            select(RunEntry.seq, RunEntry.body, RunEntry.cost)
+            .where(RunEntry.account_id == run.account_id, RunEntry.run_id == run.id)
+            .order_by(RunEntry.seq)
+        )
+        rows = await self.session.execute(statement)
+        return [Kept(row.seq, ENTRY.validate_python(row.body), row.cost) for row in rows]
