@@ -1,0 +1,1 @@
+"""The judge: what it is told, how its opinion is read, and what follows from it."""
