@@ -39,6 +39,7 @@ def build_app() -> typer.Typer:
     app = typer.Typer(
         help=_HELP,
         no_args_is_help=True,
+        add_completion=False,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},

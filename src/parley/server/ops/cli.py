@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
+from uuid import UUID
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
+from parley.server.ops.plain_errors import plainly
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+accounts = typer.Typer(no_args_is_help=True, help="Make accounts.")
+keys = typer.Typer(no_args_is_help=True, help="Make API keys.")
+_TRY, _OPERATE = "Try it", "Operate"
+app.add_typer(accounts, name="accounts", rich_help_panel=_OPERATE)
+app.add_typer(keys, name="keys", rich_help_panel=_OPERATE)
+
+_MARKS = {"good": ("✓", "green"), "warning": ("!", "yellow"), "bad": ("✗", "red")}
 
 
-@app.command(rich_help_panel="Try it")
+Plan: TypeAlias = Literal["free", "pro", "max"]
+Kind: TypeAlias = Literal["private", "public"]
+
+
+@app.command(rich_help_panel=_TRY)
 def dev(
     port: Annotated[int, typer.Option(help="Port of the API on 127.0.0.1.", min=1, max=65535)] = 8000,
     data_dir: Annotated[Path, typer.Option(help="Where everything is kept.")] = Path(".parley"),
@@ -53,4 +73,133 @@ def dev(
         demo_llms=demo_llms,
         verbose=verbose,
     )
-    raise typer.Exit(run_stack(options))
+    with plainly():
+        raise typer.Exit(run_stack(options))
+
+
+@app.command(rich_help_panel=_OPERATE)
+def api() -> None:
+    """Serve the HTTP API until told to stop (SIGTERM or Ctrl-C). Settings come from the environment.
+
+    Example:
+
+      PARLEY_DATABASE_URL=postgresql://... PARLEY_REDIS_URL=redis://... PARLEY_SECRET_KEYS=... parley api
+    """
+    from parley.server.api.serve import run
+
+    with plainly():
+        run()
+
+
+@app.command(rich_help_panel=_OPERATE)
+def worker() -> None:
+    """Execute runs until told to stop (SIGTERM or Ctrl-C). Start as many as you need.
+
+    Example:
+
+      PARLEY_WORKER_CONCURRENCY=200 parley worker
+    """
+    from parley.server.worker.main import main
+
+    with plainly():
+        main()
+
+
+@app.command(rich_help_panel=_OPERATE)
+def migrate() -> None:
+    """Bring the database to this release. Safe to run twice, and from several machines at once.
+
+    Example:
+
+      PARLEY_DATABASE_URL=postgresql://... parley migrate
+    """
+    from parley.server.config import DatabaseSettings
+    from parley.server.db.migrate import head, upgrade
+
+    with plainly():
+        upgrade(DatabaseSettings().url.get_secret_value())
+        typer.echo(f"The database is at revision {head()}.")
+
+
+@accounts.command("create")
+def create_account(
+    name: Annotated[str, typer.Argument(help="Name of the account.")],
+    plan: Annotated[Plan, typer.Option(help="Its limits and prices.")] = "free",
+    credit: Annotated[float, typer.Option(help="First credit, US dollars.", min=0, max=1_000_000)] = 0.0,
+) -> None:
+    """Make an account with its first keys. They are shown this once.
+
+    Example:
+
+      parley accounts create "Example Ltd" --plan pro --credit 50
+    """
+    import asyncio
+    from decimal import Decimal
+
+    from parley.server.ops.accounts import make_account
+
+    with plainly():
+        made = asyncio.run(make_account(_named(name), plan, Decimal(str(credit))))
+        typer.echo(f"account      {made.account_id}")
+        typer.echo(f"private key  {made.private_key}")
+        typer.echo(f"public key   {made.public_key}")
+
+
+@keys.command("create")
+def create_key(
+    account: Annotated[UUID, typer.Argument(help="Id of the account.")],
+    kind: Annotated[Kind, typer.Option(help="A public key may only ask who it is.")] = "private",
+    name: Annotated[str, typer.Option(help="What the key is for.")] = "made by an operator",
+) -> None:
+    """Make another key of an account. It is shown this once, alone on its line.
+
+    Example:
+
+      parley keys create 0199f0c4-0000-7000-8000-000000000000 --kind public
+    """
+    import asyncio
+
+    from parley.server.ops.accounts import make_key
+
+    with plainly():
+        typer.echo(asyncio.run(make_key(account, _named(name), kind)))
+
+
+@app.command(rich_help_panel=_OPERATE)
+def doctor() -> None:
+    """Look at everything an installation stands on, and say what to do. Exit code 1 if something is wrong.
+
+    Examples:
+
+      parley doctor
+
+      set -a; . .parley/stack.env; parley doctor
+    """
+    import asyncio
+
+    with plainly():
+        if not asyncio.run(_examine()):
+            raise typer.Exit(1)
+
+
+async def _examine() -> bool:
+    """Print every finding. Whether none is bad."""
+    from parley.server.config import Settings
+    from parley.server.ops.doctor import examine
+
+    is_well = True
+    async for finding in examine(Settings.load()):
+        mark, color = _MARKS[finding.state]
+        typer.echo(f"{typer.style(mark, fg=color)} {finding.about:<12} {finding.text}")
+        is_well = is_well and finding.state != "bad"
+    return is_well
+
+
+def _named(name: str) -> str:
+    if not 1 <= len(name.strip()) <= 200:
+        raise ValueError("A name has 1 to 200 characters.")
+    return name.strip()
+
+
+if __name__ == "__main__":
+    app()

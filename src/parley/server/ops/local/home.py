@@ -8,7 +8,8 @@ import fcntl
 import json
 import os
 import secrets
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,15 @@ class Home:
         """Write `dev.json`, mode 0600."""
         return write_private(self.folder / "dev.json", dataclasses.asdict(content))
 
+    def write_environment(self, environment: Mapping[str, str]) -> Path:
+        """Write `stack.env`, mode 0600: the stack's settings for operator commands, as a shell reads them."""
+        lines = [
+            f"{name}={shlex.quote(value)}"
+            for name, value in sorted(environment.items())
+            if name.startswith("PARLEY_")
+        ]
+        return _write_private_text(self.folder / "stack.env", "\n".join(lines) + "\n")
+
     def _already_running(self, pid: str) -> str:
         known = self.read_dev_file()
         where = f" at {known.url}" if known else ""
@@ -127,9 +137,13 @@ class Home:
 
 def write_private(path: Path, content: dict[str, Any]) -> Path:
     """Replace a JSON file, readable by its owner alone, all at once."""
+    return _write_private_text(path, json.dumps(content, indent=2) + "\n")
+
+
+def _write_private_text(path: Path, content: str) -> Path:
     unfinished = path.with_name(path.name + ".new")
     unfinished.unlink(missing_ok=True)
     with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(json.dumps(content, indent=2) + "\n")
+        file.write(content)
     unfinished.rename(path)
     return path

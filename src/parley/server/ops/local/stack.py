@@ -16,6 +16,7 @@ from rich.console import Console
 
 from parley.server.config import DatabaseSettings, LlmSettings, RedisSettings, variable
 from parley.server.ops.local import ports
+from parley.server.ops.local.demo import Demo, DemoClient, DemoShow, curl_line
 from parley.server.ops.local.environment import GRACE_S, Addresses, child_environment
 from parley.server.ops.local.errors import LocalStackError
 from parley.server.ops.local.home import DevFile, Home
@@ -86,9 +87,34 @@ class Stack:
             demo_llm_url=self._demo_llms(),
         )
         environment = child_environment(os.environ, addresses, self._secrets.seal_key)
-        self._serve(addresses, environment)
+        self._home.write_environment(environment)
+        dev_file = self._serve(addresses, environment)
+        client = DemoClient(dev_file)
+        demo = client.install(addresses.demo_llm_url) if addresses.demo_llm_url else None
         self._voice.say(f"Ready in {time.monotonic() - began:.1f} s.", style="bold green")
+        if demo is not None and self._options.demo:
+            self._show(client, demo)
+            if self._options.exit_after_demo:
+                return
+        self._introduce(dev_file, demo)
         self._supervisor.watch()
+
+    def _show(self, client: DemoClient, demo: Demo) -> None:
+        show = DemoShow(client, demo, self._voice.console)
+        show.start()
+        try:
+            self._supervisor.watch(show.is_over)
+        finally:
+            show.stop()
+
+    def _introduce(self, dev_file: DevFile, demo: Demo | None) -> None:
+        self._voice.say(f"\n  URL  {dev_file.url} (documentation at /docs)")
+        self._voice.say(f"  key  {dev_file.private_key}")
+        self._voice.say(f"  Both are in {self._home.folder / 'dev.json'}; logs are in {self._home.logs}.")
+        if demo is not None:
+            self._voice.say("\nTry a conversation, streamed:\n")
+            self._voice.say(f"  {curl_line(dev_file, demo)}\n", style="cyan")
+        self._voice.say("Ctrl-C stops everything; the data stays.", style="dim")
 
     def _end_leftovers(self) -> None:
         """What an earlier start left behind when it was killed; the databases last."""
@@ -104,6 +130,8 @@ class Stack:
                 )
 
     def _check_request(self) -> None:
+        if self._options.demo and not self._options.demo_llms:
+            raise LocalStackError("The demo talks to a demo llm; leave out --no-demo-llms.")
         if not self._options.demo_llms and not LlmSettings().base_url:
             raise LocalStackError(
                 "Without the demo llms somebody else has to play user and judge: "

@@ -1,0 +1,179 @@
+"""The demo's gateway and tests, made through the REST API, and their runs, shown while they happen."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from rich.console import Console
+
+from parley.server.llm.demo.stories import definition_bodies, gateway_body
+from parley.server.ops.local.errors import LocalStackError
+from parley.server.ops.local.home import DevFile
+from parley.server.ops.local.show import Telling
+
+GATEWAYS = "/api/v1/ai-gateways"
+TESTS = "/api/v1/agentic-tests"
+_RECONNECTS = 5
+_SILENCE_S = 60.0
+"""The server sends a comment at least every 30 s."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoTest:
+    """A stored demo test."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    """What the demo consists of, as it is stored."""
+
+    gateway: str
+    """Its slug."""
+    tests: tuple[DemoTest, ...]
+
+
+class DemoClient:
+    """The REST API with the local account's key."""
+
+    def __init__(self, dev_file: DevFile) -> None:
+        self._http = httpx.Client(
+            base_url=dev_file.url,
+            headers={"Authorization": f"Bearer {dev_file.private_key}"},
+            timeout=httpx.Timeout(10.0, read=_SILENCE_S),
+            trust_env=False,
+        )
+
+    def close(self) -> None:
+        """Close the connections; a stream that is open ends."""
+        self._http.close()
+
+    def install(self, llm_base_url: str) -> Demo:
+        """Make the demo's gateway and tests, or find them, and bring the gateway's address up to date."""
+        gateway = str(self._gateway(gateway_body(llm_base_url))["slug"])
+        known = {test["name"]: test["id"] for test in self._all(TESTS)}
+        tests = []
+        for body in definition_bodies(gateway):
+            test_id = known.get(body["name"]) or self._ask("POST", TESTS, body)["id"]
+            tests.append(DemoTest(id=test_id, name=body["name"]))
+        return Demo(gateway=gateway, tests=tuple(tests))
+
+    def run(self, test: DemoTest, tell: Callable[[str, dict[str, Any]], bool]) -> None:
+        """Start a run and hand its events to `tell`, until that returns True."""
+        run_id = self._ask("POST", f"{TESTS}/{test.id}/runs")["id"]
+        last_id = ""
+        for _ in range(_RECONNECTS):
+            try:
+                for event_id, kind, data in self._events(f"{TESTS}/{test.id}/runs/{run_id}/events", last_id):
+                    last_id = event_id
+                    if tell(kind, data):
+                        return
+            except httpx.TransportError:
+                continue
+        raise LocalStackError(f"The events of run {run_id} broke off.")
+
+    def _gateway(self, body: dict[str, Any]) -> dict[str, Any]:
+        found = next((one for one in self._all(GATEWAYS) if one["name"] == body["name"]), None)
+        if found is None:
+            return self._ask("POST", GATEWAYS, body)
+        if found["base_url"] == body["base_url"]:
+            return found
+        return self._ask("PATCH", f"{GATEWAYS}/{found['id']}", {"base_url": body["base_url"]})
+
+    def _all(self, path: str) -> Iterator[dict[str, Any]]:
+        offset, has_more = 0, True
+        while has_more:
+            answer = self._answer("GET", path, params={"limit": 100, "offset": offset}).json()
+            yield from answer["data"]
+            offset, has_more = offset + 100, answer["page"]["has_more"]
+
+    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        data: dict[str, Any] = self._answer(method, path, json=body).json()["data"]
+        return data
+
+    def _answer(self, method: str, path: str, **about: Any) -> httpx.Response:
+        try:
+            answer = self._http.request(method, path, **about)
+        except httpx.TransportError as error:
+            raise LocalStackError(f"The API did not answer {method} {path}: {error}.") from error
+        if answer.is_error:
+            raise LocalStackError(f"{method} {path} was refused ({answer.status_code}): {answer.text[:500]}")
+        return answer
+
+    def _events(self, path: str, last_id: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Id, type and data of each event."""
+        headers = {"Last-Event-ID": last_id} if last_id else {}
+        with self._http.stream("GET", path, headers=headers) as answer:
+            if answer.is_error:
+                answer.read()
+                raise LocalStackError(f"GET {path} was refused ({answer.status_code}): {answer.text[:500]}")
+            for line in answer.iter_lines():
+                field, _, value = line.partition(": ")
+                if field == "id":
+                    last_id = value
+                elif field == "data":
+                    event = json.loads(value)["event"]
+                    yield last_id, event["type"], event["data"]
+
+
+class DemoShow:
+    """Runs the demo tests one after another in a thread, so that the stack is watched meanwhile."""
+
+    def __init__(self, client: DemoClient, demo: Demo, console: Console) -> None:
+        self._client = client
+        self._tests = demo.tests
+        self._console = console
+        self._trouble: LocalStackError | None = None
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="demo", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Show nothing more."""
+        self._stopped.set()
+
+    def is_over(self) -> bool:
+        """Whether all were shown. Raises `LocalStackError` if that was not possible."""
+        if self._trouble is not None:
+            raise self._trouble
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            for number, test in enumerate(self._tests, start=1):
+                self._console.rule(f"{number}/{len(self._tests)} {test.name}", align="left")
+                self._show(test)
+        except LocalStackError as trouble:
+            self._trouble = trouble
+
+    def _show(self, test: DemoTest) -> None:
+        telling = Telling(self._console)
+
+        def tell(kind: str, data: dict[str, Any]) -> bool:
+            if self._stopped.is_set():
+                return True
+            telling.tell(kind, data)
+            return telling.is_over
+
+        self._client.run(test, tell)
+        if telling.failure is not None:
+            raise LocalStackError(f"The demo test {test.name!r} had no verdict: {telling.failure}")
+
+
+def curl_line(dev_file: DevFile, demo: Demo) -> str:
+    """A direct evaluation to try, streamed, with nothing stored."""
+    body = json.dumps({"model": demo.gateway, "goal": "You want to exchange a jacket.", "max_turns": 2})
+    return (
+        f"curl -N {dev_file.url}/api/v1/generations/agentic-tests -H 'Authorization: Bearer "
+        f"{dev_file.private_key}' -H 'Content-Type: application/json' -d '{body}'"
+    )
