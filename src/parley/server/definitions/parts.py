@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from parley.engine.simulator.blank import is_blank
 from parley.engine.spec import HookEvent
 from parley.server.definitions.addresses import url_problem
 from parley.server.definitions.numbers import Decay, TopK
-from parley.server.definitions.text import is_blank, plain
+from parley.server.definitions.text import plain
 
 LONGEST_TOOL_NAME = 200
 """Characters of a mocked tool's name: wider than any provider allows."""

@@ -1,9 +1,8 @@
-"""What text may hold: something to read, and only characters that can be stored and sent on."""
+"""What a body's texts and numbers may hold: only what can be stored and sent on."""
 
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal
 
@@ -12,12 +11,6 @@ from parley.server.kit.text import is_storable
 
 DEEPEST = 64
 """Levels of lists and objects a body may nest: far above any definition, far below the parsers' limits."""
-_INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
-
-
-def is_blank(text: str) -> bool:
-    """Whether nobody could read anything in `text`: empty, spaces, or invisible characters alone."""
-    return all(unicodedata.category(character) in _INVISIBLE for character in text)
 
 
 def text_problem(text: str) -> str | None:

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
+from parley.engine.simulator.blank import is_blank
 from parley.server.definitions.faults import SHAPE_TAG
-from parley.server.definitions.text import is_blank
 
 LONGEST_WORDS = 32_000
 """Characters of a goal or of criteria, all parts together (product contract)."""

@@ -1,0 +1,51 @@
+"""Tests as they go out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from parley.server.agentic_tests.schemas import AgenticTestDetail, AgenticTestLine, LastSkip
+from parley.server.agentic_tests.service import Described, ListedTest
+from parley.server.db.tables.agentic_tests import AgenticTest
+from parley.server.runs.schemas import RunSummary
+
+
+def lines(tests: Sequence[ListedTest], latest: Mapping[UUID, RunSummary]) -> list[AgenticTestLine]:
+    """Tests in a list."""
+    return [
+        AgenticTestLine(
+            **_facts(test.row),
+            name=test.row.name,
+            gateway=test.gateway,
+            cron=test.row.cron,
+            enabled=test.row.enabled,
+            latest_run=latest.get(test.row.id),
+        )
+        for test in tests
+    ]
+
+
+def detail(described: Described, latest: RunSummary | None) -> AgenticTestDetail:
+    """A whole test. `upcoming` stays empty until schedules exist."""
+    return AgenticTestDetail(
+        **_facts(described.row),
+        **described.fields,
+        revision=described.snapshot.revision,
+        upcoming=[],
+        latest_run=latest,
+    )
+
+
+def _facts(row: AgenticTest) -> dict[str, Any]:
+    skipped_at, reason = row.last_skip_due_at, row.last_skip_reason
+    return {
+        "id": row.id,
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+        "next_run_at": row.next_run_at,
+        "last_skip": None if skipped_at is None else LastSkip(due_at=skipped_at, reason=reason or ""),
+        "consecutive_failures": row.consecutive_failures,
+        "last_notification_at": row.last_notification_at,
+    }

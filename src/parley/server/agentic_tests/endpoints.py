@@ -1,0 +1,151 @@
+"""`/api/v1/agentic-tests`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from fastapi import Depends, Query, Request, Response
+
+from parley.server.accounts.authenticator import Caller
+from parley.server.accounts.callers import requires
+from parley.server.agentic_tests import examples, service
+from parley.server.agentic_tests.answers import detail, lines
+from parley.server.agentic_tests.open_runs import RunsLink
+from parley.server.agentic_tests.schemas import AgenticTestDetail, AgenticTestLine
+from parley.server.db.dependencies import SessionDep
+from parley.server.definitions.body import read_json
+from parley.server.definitions.faults import DefinitionRefused
+from parley.server.definitions.offer import Offer
+from parley.server.definitions.openapi import change_schema, request_body, whole_schema
+from parley.server.definitions.schemas import Definition
+from parley.server.errors import InvalidRequest, NotFound, PublicKeyRefused, ScopeMissing
+from parley.server.kit.docs import answers_with
+from parley.server.kit.provide import provided
+from parley.server.kit.requests import PagingDep, PathId, room_router
+from parley.server.kit.schemas import Listing, Reply
+from parley.server.kit.text import is_storable
+
+router = room_router("/agentic-tests", "agentic tests")
+
+LONGEST_FILTER = 200
+"""Characters of a filter: as many as a name or a gateway's reference may have."""
+
+Reader: TypeAlias = Annotated[Caller, requires("tests:read")]
+Writer: TypeAlias = Annotated[Caller, requires("tests:write")]
+OfferDep: TypeAlias = Annotated[Offer, provided(Offer)]
+RunsDep: TypeAlias = Annotated[RunsLink, provided(RunsLink)]
+
+
+async def _definition_body(request: Request) -> object:
+    """The body's value with its decimals as written. Raises `InvalidRequest`."""
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise InvalidRequest.field("", "send it as application/json")
+    try:
+        return read_json(await request.body())
+    except DefinitionRefused as refused:
+        raise InvalidRequest.faults((fault.field, fault.problem) for fault in refused.faults) from None
+
+
+DefinitionBody: TypeAlias = Annotated[Any, Depends(_definition_body)]
+
+
+def _filter(name: str, text: str | None) -> str | None:
+    if text is not None and not is_storable(text):
+        raise InvalidRequest.field(name, "must not contain a NUL character")
+    return text
+
+
+@router.get(
+    "",
+    summary="List tests",
+    responses=answers_with(PublicKeyRefused, ScopeMissing),
+)
+async def list_tests(
+    caller: Reader,
+    session: SessionDep,
+    paging: PagingDep,
+    link: RunsDep,
+    search: Annotated[
+        str | None, Query(max_length=LONGEST_FILTER, description="A part of the name, in any case.")
+    ] = None,
+    gateway: Annotated[
+        str | None,
+        Query(max_length=LONGEST_FILTER, description="A gateway's slug or id, or @vendor/name."),
+    ] = None,
+) -> Listing[AgenticTestLine]:
+    """The account's tests, newest first, each with its latest run."""
+    found, page = await service.listed(
+        session,
+        caller.scope,
+        paging,
+        search=_filter("search", search),
+        gateway=_filter("gateway", gateway),
+    )
+    latest = await link.runs.latest(session, caller.scope, [test.row.id for test in found])
+    return Listing(data=lines(found, latest), page=page)
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Make a test",
+    responses=answers_with(InvalidRequest, PublicKeyRefused, ScopeMissing),
+    openapi_extra=request_body(whole_schema(Definition), examples.CREATE),
+)
+async def create_test(
+    body: DefinitionBody, caller: Writer, session: SessionDep, offer: OfferDep
+) -> Reply[AgenticTestDetail]:
+    """Makes a test. A body with faults is answered with all of them, and nothing is stored."""
+    row = await service.create(session, caller.scope, offer, body)
+    described = await service.describe(session, caller.scope, offer, row.id)
+    return Reply(data=detail(described, None))
+
+
+@router.get(
+    "/{test_id}",
+    summary="Read a test",
+    responses=answers_with(PublicKeyRefused, ScopeMissing, NotFound),
+)
+async def read_test(
+    test_id: PathId, caller: Reader, session: SessionDep, offer: OfferDep, link: RunsDep
+) -> Reply[AgenticTestDetail]:
+    """A test with all its fields, its revision as of now, its next starts and its latest run."""
+    described = await service.describe(session, caller.scope, offer, test_id)
+    latest = await link.runs.latest(session, caller.scope, [test_id])
+    return Reply(data=detail(described, latest.get(test_id)))
+
+
+@router.patch(
+    "/{test_id}",
+    summary="Change a test",
+    responses=answers_with(InvalidRequest, PublicKeyRefused, ScopeMissing, NotFound),
+    openapi_extra=request_body(change_schema(Definition), examples.CHANGE),
+)
+async def change_test(
+    test_id: PathId,
+    body: DefinitionBody,
+    caller: Writer,
+    session: SessionDep,
+    offer: OfferDep,
+    link: RunsDep,
+) -> Reply[AgenticTestDetail]:
+    """Changes only what is sent. Objects and lists are replaced, `user_sampling` is merged, null clears a
+    field that may be null. The merged whole is checked; runs that have begun keep what they began with."""
+    await service.change(session, caller.scope, offer, test_id, body)
+    described = await service.describe(session, caller.scope, offer, test_id)
+    latest = await link.runs.latest(session, caller.scope, [test_id])
+    return Reply(data=detail(described, latest.get(test_id)))
+
+
+@router.delete(
+    "/{test_id}",
+    status_code=204,
+    summary="Delete a test",
+    responses=answers_with(PublicKeyRefused, ScopeMissing, NotFound),
+)
+async def delete_test(test_id: PathId, caller: Writer, session: SessionDep, link: RunsDep) -> Response:
+    """Hides a test at once and cancels its open runs. Its runs are removed in the background, except those
+    that belong to an evaluation."""
+    await service.delete(session, caller.scope, link.runs, test_id)
+    return Response(status_code=204)

@@ -1,0 +1,24 @@
+"""What every test finds here: the operator's profiles and integrated llms, and the prompts in use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from parley.server.definitions.prompts import PROMPT_VERSIONS
+from parley.server.definitions.snapshot import ProfileFacts
+from parley.server.llm.integrated import IntegratedLlms
+from parley.server.llm.profiles import Profile, ProfileName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """Built once by the wiring."""
+
+    profiles: Mapping[ProfileName, Profile]
+    integrated: IntegratedLlms
+    prompt_versions: Mapping[str, str] = PROMPT_VERSIONS
+
+    def profile_facts(self, name: ProfileName) -> ProfileFacts:
+        """The llms of a profile and their prices, as they stand now."""
+        return ProfileFacts.of(self.profiles[name])

@@ -1,0 +1,53 @@
+"""The bodies of definitions as OpenAPI tells them: whole schemas without references, with examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+
+def request_body(schema: Mapping[str, Any], examples: Mapping[str, Any]) -> dict[str, Any]:
+    """The `openapi_extra` of a route that reads its body itself. `examples` maps a summary to a body."""
+    content = {
+        "schema": dict(schema),
+        "examples": {
+            summary.lower().replace(" ", "_"): {"summary": summary, "value": value}
+            for summary, value in examples.items()
+        },
+    }
+    return {"requestBody": {"required": True, "content": {"application/json": content}}}
+
+
+def whole_schema(kind: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema of a body, each reference replaced by what it names."""
+    schema = kind.model_json_schema()
+    definitions = schema.pop("$defs", {})
+    whole = _without_references(schema, definitions)
+    if not isinstance(whole, dict):
+        raise TypeError("a body's schema is an object")
+    return whole
+
+
+def change_schema(kind: type[BaseModel]) -> dict[str, Any]:
+    """The schema of a body that sends only what changes: nothing is required, nothing has a default."""
+    schema = whole_schema(kind)
+    schema.pop("required", None)
+    schema["properties"] = {
+        name: {key: value for key, value in field.items() if key != "default"}
+        for name, field in schema["properties"].items()
+    }
+    return schema
+
+
+def _without_references(node: Any, definitions: Mapping[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_without_references(below, definitions) for below in node]
+    if not isinstance(node, dict):
+        return node
+    if (reference := node.get("$ref")) is not None:
+        named = definitions[str(reference).removeprefix("#/$defs/")]
+        beside = {key: value for key, value in node.items() if key != "$ref"}
+        return _without_references(named | beside, definitions)
+    return {key: _without_references(value, definitions) for key, value in node.items()}
