@@ -8,7 +8,7 @@ from parley.engine.chat.assembly import Assembly
 from parley.engine.chat.content import flat_text, words_of
 from parley.engine.chat.faults import InferenceFault
 from parley.engine.chat.frames import MAX_FRAME_BYTES, MAX_STREAM_BYTES, Frame, FrameParser
-from parley.engine.chat.payload import is_begun_json, read_json, write_json
+from parley.engine.chat.payload import is_cut_json, read_json, write_json
 from parley.engine.chat.pieces import Closing, FinishReason, Piece, Usage
 from parley.engine.chat.response import (
     FULL_DISCLOSURE,
@@ -186,7 +186,7 @@ class ChatDecoder:
         try:
             value = read_json(body)
         except ValueError:
-            if is_begun_json(body):
+            if is_cut_json(body):
                 raise self._cut() from None
             raise not_a_stream(self._content_type, self._disclosure) from None
         if isinstance(value, dict):

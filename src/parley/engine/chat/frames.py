@@ -56,11 +56,9 @@ class FrameParser:
                 self._read_line(line)
             elif self._data or self._event:
                 yield self._dispatch()
-            else:
-                self._is_at_start = False
+        self._check_room(self._unfinished_bytes)
         if len(data) > room:
             raise _too_large("stream", self._max_stream_bytes)
-        self._check_room(self._unfinished_bytes)
 
     def close(self) -> Frame | None:
         """The last frame, when the connection ended without the blank line behind it."""

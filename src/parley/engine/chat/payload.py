@@ -28,13 +28,17 @@ def write_json(value: Any) -> str:
         raise ValueError("nested too deeply") from error
 
 
-def is_begun_json(data: bytes) -> bool:
-    """Whether `data` is JSON as far as it goes."""
+def is_cut_json(data: bytes) -> bool:
+    """Whether `data` is JSON as far as it goes, but ends before its first value does."""
     try:
         from_json(data, allow_partial=True)
     except ValueError:
         return False
-    return True
+    try:
+        json.JSONDecoder().raw_decode(data.decode(errors="replace").lstrip())
+    except ValueError:
+        return True
+    return False
 
 
 def _read_surrogates(data: bytes) -> Any:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -15,7 +16,7 @@ from urllib.parse import quote
 from pydantic_core import from_json
 
 from parley.engine.chat.faults import FaultCode, InferenceFault
-from parley.engine.chat.payload import write_json
+from parley.engine.chat.payload import read_json, write_json
 from parley.engine.text import clean
 
 MAX_MESSAGE_CHARS = 2_000
@@ -170,10 +171,14 @@ def _is_html(body_prefix: bytes, content_type: str) -> bool:
 
 
 def _body_text(body_prefix: bytes) -> str:
-    try:
-        return error_text(from_json(body_prefix, allow_partial="trailing-strings"))
-    except ValueError:
-        return body_prefix.decode(errors="replace")
+    for read in (read_json, _read_cut_json):
+        with suppress(ValueError):
+            return error_text(read(body_prefix))
+    return body_prefix.decode(errors="replace")
+
+
+def _read_cut_json(body_prefix: bytes) -> Any:
+    return from_json(body_prefix, allow_partial="trailing-strings")
 
 
 def _status_in(error: Any) -> int | None:
