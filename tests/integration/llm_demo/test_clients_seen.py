@@ -6,6 +6,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from yarl import URL
 
 from parley.server.llm.demo import DemoServer, Hang, Raw, Rule, Say, Status, script_json
 
@@ -104,6 +105,31 @@ async def test_connections_are_counted_once_however_often_used(
     server.reset()
     await answered(http, "/v1/chat/completions", body())
     assert server.stats.connections_seen == 1
+
+
+async def test_request_from_before_a_reset_counts_no_more(
+    server: DemoServer, http: aiohttp.ClientSession
+) -> None:
+    leaving = asyncio.create_task(answered(http, "/v1/chat/completions", body("fault/hang")))
+    await server.space().wait_until(lambda stats: stats.open == 1)
+    before = server.requests[0]
+    server.reset()
+    leaving.cancel()
+    async with asyncio.timeout(2):
+        while before.ending == "open":
+            await asyncio.sleep(0.001)
+    assert (server.stats.open, server.stats.cancelled, server.requests) == (0, 0, [])
+
+
+async def test_namespace_may_have_any_name(server: DemoServer, http: aiohttp.ClientSession) -> None:
+    space = server.space("tests/a.py::test_b[ü?]")
+    space.play(Rule((Say("I am odd."),)))
+    path = space.base_url.removeprefix(server.address)
+    async with http.post(
+        URL(f"{server.address}{path}/chat/completions", encoded=True), json=body()
+    ) as response:
+        assert response.status == 200
+    assert (space.stats.requests, server.stats.requests) == (1, 0)
 
 
 async def test_namespaces_are_apart(server: DemoServer, http: aiohttp.ClientSession) -> None:

@@ -77,15 +77,15 @@ class Playback:
 
     def _gather(self) -> tuple[bytes, float | None]:
         """What to write now, and how long to wait after it; None after the last step."""
-        out, size = [self._head], 0
+        out, size, chunked, gap_s = [self._head], 0, self._chunked, self._gap_s
         self._head = b""
         for step in self._steps:
             if isinstance(step, Pause):
                 return b"".join(out), step.ms / 1000
-            out.append(b"%x\r\n%b\r\n" % (len(step), step) if self._chunked else step)
+            out.append(b"%x\r\n%b\r\n" % (len(step), step) if chunked else step)
             size += len(step)
-            if self._gap_s > 0:
-                return b"".join(out), self._gap_s
+            if gap_s > 0:
+                return b"".join(out), gap_s
             if size > WRITE_AT_MOST_BYTES:
                 return b"".join(out), 0.0
         return b"".join(out), None

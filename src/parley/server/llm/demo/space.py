@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
+from urllib.parse import quote
 
 import orjson
 
@@ -39,9 +40,33 @@ class Settings:
     log_limit: int = 5_000
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
+class Stats:
+    """Counts of one namespace since its last reset.
+
+    `open` requests have been read and not yet ended. `cancelled_at_ms` tells when each client left.
+    `connections_seen` counts the connections that carried at least one completion.
+    """
+
+    requests: int = 0
+    streamed: int = 0
+    open: int = 0
+    max_open: int = 0
+    answered: int = 0
+    broken: int = 0
+    cancelled: int = 0
+    cancelled_at_ms: list[int] = field(default_factory=list)
+    connections_seen: int = 0
+    body_bytes: int = 0
+    by_llm: dict[str, int] = field(default_factory=dict)
+
+
 @dataclass(slots=True, kw_only=True)
 class LoggedRequest:
-    """One request as it came, and how it ended. `at_ms` and `ended_at_ms` are epoch milliseconds."""
+    """One request as it came, and how it ended. `at_ms` and `ended_at_ms` are epoch milliseconds.
+
+    `behaviour` is the kind of the answer, `stats` the counts it belongs to.
+    """
 
     seq: int
     at_ms: int
@@ -49,6 +74,7 @@ class LoggedRequest:
     headers: dict[str, str]
     raw: bytes
     behaviour: str
+    stats: Stats
     ending: RequestEnding = "open"
     ended_at_ms: int | None = None
 
@@ -72,27 +98,6 @@ class LoggedRequest:
         }
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Stats:
-    """Counts of one namespace since its last reset.
-
-    `open` requests have been read and not yet ended. `cancelled_at_ms` tells when each client left.
-    `connections_seen` counts the connections that carried at least one completion.
-    """
-
-    requests: int = 0
-    streamed: int = 0
-    open: int = 0
-    max_open: int = 0
-    answered: int = 0
-    broken: int = 0
-    cancelled: int = 0
-    cancelled_at_ms: list[int] = field(default_factory=list)
-    connections_seen: int = 0
-    body_bytes: int = 0
-    by_llm: dict[str, int] = field(default_factory=dict)
-
-
 class Space:
     """A namespace. Everything in it is apart from the others."""
 
@@ -100,18 +105,17 @@ class Space:
         self.name = name
         self.address = address
         self.settings = settings
-        self.stats = Stats()
         self._waiting: list[tuple[Callable[[Stats], bool], asyncio.Future[None]]] = []
         self.reset()
 
     @property
     def base_url(self) -> str:
         """What a client of this namespace takes as its base URL."""
-        return f"{self.address}/ns/{self.name}/v1" if self.name else f"{self.address}/v1"
+        return f"{self.address}/ns/{quote(self.name, safe='')}/v1" if self.name else f"{self.address}/v1"
 
     def reset(self) -> None:
-        """Forget script, log and counts; requests that are open stay counted as open."""
-        self.stats = Stats(open=self.stats.open, max_open=self.stats.open)
+        """Forget script, log and counts; requests that are still open count no more."""
+        self.stats = Stats()
         self.requests: deque[LoggedRequest] = deque(maxlen=self.settings.log_limit)
         self._prompter = Prompter(Script())
         self._faults_given: Counter[str] = Counter()
@@ -149,6 +153,7 @@ class Space:
             headers=request.headers,
             raw=raw,
             behaviour=behaviour.kind,
+            stats=self.stats,
         )
         self.requests.append(logged)
         self._count_start(request)
@@ -159,7 +164,7 @@ class Space:
         if logged.ending != "open":
             return
         logged.ending, logged.ended_at_ms = ending, time.time_ns() // 1_000_000
-        stats = self.stats
+        stats = logged.stats
         stats.open -= 1
         if ending == "cancelled":
             stats.cancelled += 1
