@@ -16,3 +16,9 @@ _BLANK = re.compile(
 def is_blank(text: str) -> bool:
     """Whether nothing in `text` can be seen: empty, white space, control or invisible characters alone."""
     return _BLANK.fullmatch(text) is not None
+
+
+def leading_blanks(text: str) -> int:
+    """How many characters at the beginning of `text` cannot be seen."""
+    found = _BLANK.match(text)
+    return found.end() if found else 0
