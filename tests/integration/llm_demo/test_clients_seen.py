@@ -115,9 +115,7 @@ async def test_request_from_before_a_reset_counts_no_more(
     before = server.requests[0]
     server.reset()
     leaving.cancel()
-    async with asyncio.timeout(2):
-        while before.ending == "open":
-            await asyncio.sleep(0.001)
+    await server.space().wait_until(lambda _: before.ending == "cancelled")
     assert (server.stats.open, server.stats.cancelled, server.requests) == (0, 0, [])
 
 
