@@ -83,7 +83,7 @@ def api() -> None:
 
     Example:
 
-      PARLEY_DATABASE_URL=postgresql://... PARLEY_REDIS_URL=redis://... PARLEY_SECRET_KEYS=... parley api
+      PARLEY_API_HOST=0.0.0.0 PARLEY_SECRET_KEYS=... parley api
     """
     from parley.server.api.serve import run
 

@@ -14,7 +14,6 @@ import fcntl
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from pathlib import Path
 from parley.server.ops.local.errors import LocalStackError
 from parley.server.ops.local.other_user import private_folder
 from parley.server.ops.local.postgres import PostgresPlan, start_postgres
-from parley.server.ops.local.processes import recorded_pid, write_record
+from parley.server.ops.local.processes import birth_mark, recorded_pid, write_record
 from parley.server.ops.local.valkey import ValkeyPlan, start_valkey
 
 _START_TIMEOUT_S = 90.0
@@ -104,21 +103,25 @@ def _known_servers(folder: Path) -> Servers | None:
 def _start_keeper(folder: Path) -> Servers:
     (folder / "servers.json").unlink(missing_ok=True)
     log = folder / "keeper.log"
-    with log.open("ab") as out:
-        keeper = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(folder)],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
-            start_new_session=True,
-        )
+    keeper = _spawn_keeper(folder, log)
     deadline = time.monotonic() + _START_TIMEOUT_S
     while (servers := _known_servers(folder)) is None:
-        if keeper.poll() is not None or time.monotonic() > deadline:
-            keeper.kill()
+        if birth_mark(keeper) is None or time.monotonic() > deadline:
             raise LocalStackError(f"The test servers did not start:\n{log.read_text()[-4000:]}")
         time.sleep(0.02)
     return servers
+
+
+def _spawn_keeper(folder: Path, log: Path) -> int:
+    """Its pid. It is no child to wait for: it outlives this process whenever another user is left."""
+    argv = [sys.executable, "-m", __name__, str(folder)]
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    files = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(log), append, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    return os.posix_spawn(sys.executable, argv, os.environ, file_actions=files, setsid=True)
 
 
 def _publish(folder: Path, servers: Servers) -> None:

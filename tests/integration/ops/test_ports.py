@@ -1,0 +1,40 @@
+import os
+import socket
+import subprocess
+import sys
+
+from parley.server.ops.local import ports
+
+
+def test_a_busy_port_is_reported_with_its_holder_and_the_way_out() -> None:
+    script = (
+        "import socket, time; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen();"
+        "print(s.getsockname()[1], flush=True); time.sleep(600)"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    port = int(holder.stdout.readline())
+    assert not ports.is_free(port)
+    text = ports.busy_port_text(port)
+    assert f"Port {port} is in use by process {holder.pid}" in text
+    assert f"kill {holder.pid}" in text
+    assert ports.is_free(int(text.rstrip(".").rpartition(" ")[2]))
+    assert "\n" not in text
+    holder.kill()
+    holder.communicate()
+    assert ports.is_free(port)
+
+
+def test_a_listener_on_every_address_holds_the_port_too() -> None:
+    with socket.socket() as listener:
+        listener.bind(("0.0.0.0", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        assert not ports.is_free(port)
+        holder = ports.holder_of(port)
+        assert holder is not None
+        assert holder.pid == os.getpid()
+
+
+def test_nobody_holds_a_free_port() -> None:
+    assert ports.holder_of(ports.free_port()) is None
