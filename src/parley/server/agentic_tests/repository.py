@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Literal, TypeAlias, cast
 from uuid import UUID
 
 from sqlalchemy import Select, func, update
@@ -13,6 +13,9 @@ from parley.server.db.repository import Repository
 from parley.server.db.tables.agentic_tests import AgenticTest
 from parley.server.db.tables.ai_gateways import AiGateway
 from parley.server.gateways.use import UsingTest
+
+Lock: TypeAlias = Literal["to_change", "against_change"]
+"""Held alone by who changes a test, together by those whose work must not see it change or go."""
 
 
 class AgenticTestRepository(Repository[AgenticTest]):
@@ -24,11 +27,11 @@ class AgenticTestRepository(Repository[AgenticTest]):
         """A SELECT of the tests that are not deleted."""
         return self.rows().where(AgenticTest.deleted_at.is_(None))
 
-    async def get_live(self, test_id: UUID, *, lock: bool = False) -> AgenticTest | None:
-        """The test, unless it is deleted. `lock` holds it to the end of the transaction."""
+    async def get_live(self, test_id: UUID, lock: Lock | None = None) -> AgenticTest | None:
+        """The test, unless it is deleted, held to the end of the transaction if a lock is asked for."""
         statement = self.live().where(AgenticTest.id == test_id)
-        if lock:
-            statement = statement.with_for_update()
+        if lock is not None:
+            statement = statement.with_for_update(read=lock == "against_change")
         return cast("AgenticTest | None", await self.session.scalar(statement))
 
     def listed(self, search: str | None, target: UUID | str | None) -> Select[AgenticTest]:

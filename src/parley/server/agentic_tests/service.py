@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from parley.server.agentic_tests.open_runs import OpenRuns
-from parley.server.agentic_tests.repository import AgenticTestRepository, GatewayView
+from parley.server.agentic_tests.repository import AgenticTestRepository, GatewayView, Lock
 from parley.server.agentic_tests.targets import (
     UNKNOWN_TARGET,
     FoundTarget,
@@ -80,7 +80,7 @@ async def change(
     session: Session, scope: AccountScope, offer: Offer, test_id: UUID, body: object
 ) -> AgenticTest:
     """Change what a body sends. Raises `NotFound`, or `InvalidRequest` with every fault."""
-    row = await _live(session, scope, test_id, lock=True)
+    row = await _live(session, scope, test_id, "to_change")
     before = definition_of(row, await _target_name(session, scope, row))
     definition, target = await _checked(session, scope, offer, body, before)
     _write(row, definition, target)
@@ -95,9 +95,16 @@ async def delete(session: Session, scope: AccountScope, runs: OpenRuns, test_id:
     await runs.cancel_open(session, scope, test_id)
 
 
-async def describe(session: Session, scope: AccountScope, offer: Offer, test_id: UUID) -> Described:
+async def require(session: Session, scope: AccountScope, test_id: UUID) -> None:
+    """Raises `NotFound` unless the account has this test."""
+    await _live(session, scope, test_id)
+
+
+async def describe(
+    session: Session, scope: AccountScope, offer: Offer, test_id: UUID, lock: Lock | None = None
+) -> Described:
     """A test with its revision as of now. Raises `NotFound`."""
-    row = await _live(session, scope, test_id)
+    row = await _live(session, scope, test_id, lock)
     target = await _target_of(session, scope, offer, row)
     fields = definition_of(row, target.slug)
     taken = snapshot(
@@ -112,9 +119,11 @@ async def describe(session: Session, scope: AccountScope, offer: Offer, test_id:
 async def load_for_run(session: Session, scope: AccountScope, offer: Offer, test_id: UUID) -> RunBasis:
     """What a run of this test starts from, as of now.
 
-    Raises `NotFound`, and `InvalidRequest` when its integrated llm is no longer on offer.
+    The test can neither change nor be deleted before the transaction ends, so a run that is stored in it
+    is found by the deletion that comes after. Raises `NotFound`, and `InvalidRequest` when the test's
+    integrated llm is no longer on offer.
     """
-    described = await describe(session, scope, offer, test_id)
+    described = await describe(session, scope, offer, test_id, "against_change")
     row, fields = described.row, described.fields
     if row.integrated_llm is not None and offer.integrated.find(row.integrated_llm) is None:
         raise InvalidRequest.field("gateway", UNKNOWN_TARGET)
@@ -190,8 +199,10 @@ def _write(row: AgenticTest, definition: Definition, target: FoundTarget | None)
         row.integrated_llm = target.integrated_llm
 
 
-async def _live(session: Session, scope: AccountScope, test_id: UUID, *, lock: bool = False) -> AgenticTest:
-    row = await AgenticTestRepository(session, scope).get_live(test_id, lock=lock)
+async def _live(
+    session: Session, scope: AccountScope, test_id: UUID, lock: Lock | None = None
+) -> AgenticTest:
+    row = await AgenticTestRepository(session, scope).get_live(test_id, lock)
     if row is None:
         raise NotFound
     return row

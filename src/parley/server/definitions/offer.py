@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from parley.server.definitions.prompts import PROMPT_VERSIONS
 from parley.server.definitions.snapshot import ProfileFacts
@@ -17,7 +17,7 @@ class Offer:
 
     profiles: Mapping[ProfileName, Profile]
     integrated: IntegratedLlms
-    prompt_versions: Mapping[str, str] = PROMPT_VERSIONS
+    prompt_versions: Mapping[str, str] = field(default_factory=lambda: PROMPT_VERSIONS)
 
     def profile_facts(self, name: ProfileName) -> ProfileFacts:
         """The llms of a profile and their prices, as they stand now."""
