@@ -163,7 +163,7 @@ def test_all_text_can_be_stored_and_the_closing_is_last(stream: bytes) -> None:
 
 @given(words=st.lists(ANY_TEXT), at=st.lists(st.integers(0, 2_000)))
 def test_words_are_the_same_however_they_were_cut(words: list[str], at: list[int]) -> None:
-    chunks = [{"choices": [{"delta": {"content": word}}]} for word in words]
+    chunks: list[Any] = [{"choices": [{"delta": {"content": word}}]} for word in words]
     chunks.append({"choices": [{"delta": {}, "finish_reason": "stop"}]})
     stream = b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
     pieces, fault = decode(cut(stream, at))
