@@ -1,7 +1,7 @@
 """Shared fixtures: servers, a database of one's own, the app in memory and over a socket.
 
-A test that asks for `database` gets a fresh, migrated database; it is copied from a template that is
-migrated once per worker process. Redis keys carry a prefix of the test's own.
+A test that asks for `database` gets a migrated, empty one: each worker process of a run has its own
+database and empties it before the test. Redis keys carry a prefix of the test's own.
 """
 
 from __future__ import annotations
@@ -37,12 +37,16 @@ from parley.server.config import (
 )
 from parley.server.db import migrate
 from parley.server.db.database import Database
+from parley.server.db.tables import Table
 from parley.server.ops.local.shared_servers import Servers
 from parley.server.wiring import Services, open_services
 from tests.factories.accounts import Tenant, make_tenant
 from tests.servers import running_servers
 
 SECRET_KEY = "a secret key for tests, long enough"
+_EMPTY_ALL = ";".join(
+    f'DELETE FROM "{table.name}"' for table in reversed(Table.metadata.sorted_tables) if table.name != "plans"
+)
 
 
 @pytest.fixture(scope="session")
@@ -62,9 +66,32 @@ def template(servers: Servers, worker_id: str) -> Iterator[str]:
     asyncio.run(_execute(servers, f'DROP DATABASE "{name}" WITH (FORCE)'))
 
 
+@pytest.fixture(scope="session")
+def worker_database_url(servers: Servers, template: str, worker_id: str) -> Iterator[str]:
+    """The address of the database that the tests of one worker process use one after another."""
+    name = f"parley_worker_{worker_id}_{os.getpid()}"
+    asyncio.run(_execute(servers, f'CREATE DATABASE "{name}" TEMPLATE "{template}"'))
+    yield database_url_on(servers, name)
+    asyncio.run(_execute(servers, f'DROP DATABASE "{name}" WITH (FORCE)'))
+
+
 @pytest.fixture
-async def database_url(servers: Servers, template: str) -> AsyncIterator[str]:
-    """The address of a fresh, migrated database."""
+async def database_url(worker_database_url: str) -> str:
+    """The address of a migrated database that is empty but for the plans.
+
+    A test that changes plans or tables overrides this with `fresh_database_url`.
+    """
+    connection = await asyncpg.connect(worker_database_url, timeout=10)
+    try:
+        await connection.execute("SET lock_timeout = '5s';" + _EMPTY_ALL)
+    finally:
+        await connection.close()
+    return worker_database_url
+
+
+@pytest.fixture
+async def fresh_database_url(servers: Servers, template: str) -> AsyncIterator[str]:
+    """The address of a database of this test's alone."""
     name = f"parley_test_{uuid.uuid4().hex[:16]}"
     await _execute(servers, f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
     yield database_url_on(servers, name)

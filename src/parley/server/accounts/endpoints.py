@@ -59,7 +59,6 @@ async def list_keys(caller: AccountReader, session: SessionDep, paging: PagingDe
 async def create_key(body: KeyCreate, caller: AccountWriter, session: SessionDep) -> Reply[NewKeyAnswer]:
     """Makes a key with the scopes of the calling key, or fewer. The answer shows the key this once."""
     made = await service.create_key_for(session, caller, body.name, body.kind, body.scopes, body.expires_at)
-    await session.refresh(made.row)
     shown = KeyAnswer.model_validate(made.row)
     return Reply(
         message="Keep this key: it is not shown again.",

@@ -7,8 +7,10 @@ import re
 from fastapi import APIRouter
 
 from parley.server.accounts.endpoints import router as accounts
+from parley.server.agentic_tests.endpoints import router as agentic_tests
+from parley.server.gateways.endpoints import router as gateways
 
-ROUTERS: tuple[APIRouter, ...] = (accounts,)
+ROUTERS: tuple[APIRouter, ...] = (gateways, agentic_tests, accounts)
 
 LARGE_BODIES: tuple[re.Pattern[str], ...] = ()
 """Whole paths that take results or suites, up to `PARLEY_API_LARGE_BODY_MAX_BYTES`."""

@@ -36,6 +36,7 @@ class Table(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
+    __mapper_args__ = {"eager_defaults": True}  # noqa: RUF012 - the base declares it on the instance
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         UUID: Uuid(),
         str: Text(),

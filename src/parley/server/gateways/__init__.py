@@ -1,0 +1,1 @@
+"""AI gateways: the systems under test, their settings and their secrets."""

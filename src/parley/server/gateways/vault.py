@@ -1,0 +1,39 @@
+"""Opens the secrets of gateways for those who call them in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from parley.server.db.database import Database
+from parley.server.db.repository import AccountScope
+from parley.server.gateways.repository import GatewayRepository
+from parley.server.gateways.secrets import open_api_key, open_headers
+from parley.server.kit.crypto import Keyring
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewaySecrets:
+    """What a gateway's snapshot leaves out."""
+
+    api_key: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class GatewayVault:
+    """Reads and opens the sealed columns, in a transaction of its own."""
+
+    def __init__(self, database: Database, keyring: Keyring) -> None:
+        self._database = database
+        self._keyring = keyring
+
+    async def secrets_of(self, account_id: UUID, gateway_id: UUID) -> GatewaySecrets | None:
+        """The secrets, or None if the account has no such gateway. Raises `UnsealError`."""
+        async with self._database.session() as session:
+            row = await GatewayRepository(session, AccountScope(account_id)).get(gateway_id)
+        if row is None:
+            return None
+        return GatewaySecrets(
+            api_key=open_api_key(self._keyring, row), headers=open_headers(self._keyring, row)
+        )
