@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
-from redis.asyncio import Redis
+from redis.asyncio import ConnectionPool, Redis
 
+from parley.engine.ports import Deadlines
 from parley.server.accounts.authenticator import Authenticator
 from parley.server.accounts.last_used import LastUsed
 from parley.server.accounts.pace import Pace
+from parley.server.agentic_tests.open_runs import RunsLink
+from parley.server.agentic_tests.runs_of_tests import RunsOfTests
 from parley.server.config import Settings
+from parley.server.conversation.hooks import NoHooks
+from parley.server.conversation.parties import PartyMaker
 from parley.server.db.database import Database, PoolOptions
+from parley.server.definitions.offer import Offer
+from parley.server.direct.evaluate import DirectEvaluations, DirectLimits
+from parley.server.gateways.use import GatewayUse
+from parley.server.gateways.vault import GatewayVault
+from parley.server.journal.bus import Publisher
+from parley.server.journal.hub import BLOCK_MS, Hub
+from parley.server.journal.keep import Journal
 from parley.server.kit.clock import SystemClock
 from parley.server.kit.crypto import Keyring
+from parley.server.llm.integrated import IntegratedLlms
+from parley.server.llm.pool import LlmPool, PoolLimits
+from parley.server.llm.profiles import PROFILE_NAMES, SEATS, ProfileValues, SeatValues, profiles_of
 from parley.server.outbound.guard import OutboundPolicy
+from parley.server.queue.jobs import RunQueue, arq_redis
+from parley.server.runs.cancel import Canceller
+from parley.server.runs.watch import StreamLimits
+
+DEMO_LLMS = {"user": "demo-user", "judge": "demo-judge"}
+"""Who plays where no llm is configured: the shipped scripted llms, wherever the base URL points."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,14 +50,26 @@ class Services:
     redis: Redis
     keyring: Keyring
     outbound_policy: OutboundPolicy
+    llms: LlmPool
+    gateway_use: GatewayUse
     authenticator: Authenticator
     last_used: LastUsed
     pace: Pace
+    offer: Offer
+    journal: Journal
+    bus: Publisher
+    hub: Hub
+    queue: RunQueue
+    canceller: Canceller
+    runs_link: RunsLink
+    maker: PartyMaker
+    direct: DirectEvaluations
+    stream_limits: StreamLimits
 
     @property
     def background(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
         """What the API runs beside its requests, each until it is cancelled."""
-        return (self.last_used.run,)
+        return (self.last_used.run, self.hub.run)
 
     def by_type(self) -> dict[type[Any], Any]:
         """The fields by their types."""
@@ -49,28 +82,88 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
 
     Raises ValueError if a setting does not fit: no secret key, a malformed address or network.
     """
+    async with AsyncExitStack() as opened:
+        yield await _opened(settings, opened)
+
+
+async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     clock = SystemClock()
     database = Database(settings.database.url.get_secret_value(), _pool_options(settings))
-    redis = Redis.from_url(
+    opened.push_async_callback(database.close)
+    redis = Redis.from_pool(redis_pool(settings, settings.redis.timeout_s))
+    opened.push_async_callback(redis.aclose)
+    blocking = Redis.from_pool(redis_pool(settings, BLOCK_MS / 1000 + settings.redis.timeout_s))
+    opened.push_async_callback(blocking.aclose)
+    queueing = arq_redis(redis_pool(settings, settings.redis.timeout_s))
+    opened.push_async_callback(queueing.aclose)
+    policy = OutboundPolicy.of(settings.outbound.allowed_networks)
+    connections = settings.llm.max_connections
+    llms = LlmPool(PoolLimits(operator_connections=connections, customer_connections=connections), policy)
+    opened.push_async_callback(llms.close)
+    keyring = Keyring(settings.secret.revealed())
+    offer = offer_of(settings)
+    maker = PartyMaker(
+        llms, offer.profiles, offer.integrated, GatewayVault(database, keyring), clock, deadlines_of(settings)
+    )
+    bus = await opened.enter_async_context(Publisher(redis))
+    queue = RunQueue(queueing)
+    limits = DirectLimits(wall_time_s=settings.run.wall_time_s, ping_s=settings.run.sse_ping_s)
+    direct = DirectEvaluations(database, maker, NoHooks(), clock, limits)
+    opened.push_async_callback(direct.close)
+    canceller = Canceller(queue, bus, clock)
+    return Services(
+        settings=settings,
+        clock=clock,
+        database=database,
+        redis=redis,
+        keyring=keyring,
+        outbound_policy=policy,
+        llms=llms,
+        gateway_use=GatewayUse(),
+        authenticator=Authenticator(database, clock, settings.api.key_cache_s),
+        last_used=LastUsed(database, clock),
+        pace=Pace(settings.api.requests_per_minute, clock),
+        offer=offer,
+        journal=Journal(database),
+        bus=bus,
+        hub=Hub(blocking, redis),
+        queue=queue,
+        canceller=canceller,
+        runs_link=RunsLink(RunsOfTests(canceller)),
+        maker=maker,
+        direct=direct,
+        stream_limits=StreamLimits(ping_s=settings.run.sse_ping_s, check_s=settings.run.stream_check_s),
+    )
+
+
+def redis_pool(settings: Settings, timeout_s: float) -> ConnectionPool:
+    """Connections whose commands take at most `timeout_s`."""
+    return ConnectionPool.from_url(
         settings.redis.url.get_secret_value(),
-        socket_timeout=settings.redis.timeout_s,
+        socket_timeout=timeout_s,
         socket_connect_timeout=settings.redis.timeout_s,
     )
-    try:
-        yield Services(
-            settings=settings,
-            clock=clock,
-            database=database,
-            redis=redis,
-            keyring=Keyring(settings.secret.revealed()),
-            outbound_policy=OutboundPolicy.of(settings.outbound.allowed_networks),
-            authenticator=Authenticator(database, clock, settings.api.key_cache_s),
-            last_used=LastUsed(database, clock),
-            pace=Pace(settings.api.requests_per_minute, clock),
-        )
-    finally:
-        await redis.aclose()
-        await database.close()
+
+
+def offer_of(settings: Settings) -> Offer:
+    """The profiles that tests may use. Raises ValueError if a seat is empty."""
+    seats = {
+        (name, seat): SeatValues(model=settings.profile.named(name, seat) or DEMO_LLMS[seat])
+        for name in PROFILE_NAMES
+        for seat in SEATS
+    }
+    values = ProfileValues(
+        base_url=settings.llm.base_url, api_key=settings.llm.api_key.get_secret_value() or None, seats=seats
+    )
+    return Offer(profiles=profiles_of(values), integrated=IntegratedLlms(()))
+
+
+def deadlines_of(settings: Settings) -> Deadlines:
+    """The deadlines of one inference."""
+    llm = settings.llm
+    return Deadlines(
+        first_piece_s=llm.first_token_timeout_s, idle_s=llm.idle_timeout_s, whole_s=llm.inference_timeout_s
+    )
 
 
 def _pool_options(settings: Settings) -> PoolOptions:

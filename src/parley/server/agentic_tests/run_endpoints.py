@@ -9,6 +9,7 @@ from fastapi import Query, Request, Response
 from parley.server.accounts.authenticator import Caller
 from parley.server.accounts.callers import requires
 from parley.server.agentic_tests import service
+from parley.server.agentic_tests.repository import AgenticTestRepository
 from parley.server.db.dependencies import SessionDep
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
@@ -115,5 +116,5 @@ async def list_runs(
 
 
 async def _known(session: Session, scope: AccountScope, test_id: PathId) -> None:
-    if await service.AgenticTestRepository(session, scope).get_live(test_id) is None:
+    if await AgenticTestRepository(session, scope).get_live(test_id) is None:
         raise NotFound

@@ -117,6 +117,8 @@ class Narrator:
                 return self._opened("assistant", entry.turn)
             case Opinion():
                 return self._opened("judge", entry.turn)
+            case Spent(attempt=0):
+                return self._turn_start(entry.turn)
             case Spent():
                 return self._opened(entry.role, entry.turn)
             case HookCalled():
@@ -203,7 +205,7 @@ class Narrator:
         if entry.failure:
             failure = entry.failure
             return [_error_unit(failure.message, failure.code, failure.scope, will_retry=False)]
-        scope = SCOPES[self._open or "user"]
+        scope = entry.scope or "user_inference"
         return [_error_unit("The run was cancelled.", "cancelled", scope, will_retry=False)]
 
 

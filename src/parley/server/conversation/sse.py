@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import aclosing
 from typing import Any
 
@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from parley.server.conversation.narrate import WireEvent
+from parley.server.errors import DatabaseAway
 
 BATCH_S = 0.02
 """One send every 20 ms: below what an eye sees, and a third of the cost of one send an event."""
@@ -84,28 +85,42 @@ class Outgoing:
 
 
 class EventStream(Response):
-    """Sends batches until they end or the client goes; `on_leave` is called in both cases."""
+    """Sends batches until they end, the client goes, or the caller may not go on.
+
+    `on_leave` is called in all three cases. `may_go_on` is asked every `check_s` seconds, so that a
+    revoked key ends its open streams.
+    """
 
     def __init__(
-        self, batches: AsyncGenerator[bytes, None], on_leave: Callable[[], None] | None = None
+        self,
+        batches: AsyncGenerator[bytes, None],
+        *,
+        on_leave: Callable[[], None] | None = None,
+        may_go_on: Callable[[], Awaitable[bool]] | None = None,
+        check_s: float = 5.0,
     ) -> None:
         super().__init__()
         self._batches = batches
         self._on_leave = on_leave or _nothing
+        self._may_go_on = may_go_on or _always
+        self._check_s = check_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the response."""
         sending = asyncio.create_task(self._send(send), name="sse-send")
-        leaving = asyncio.create_task(_client_left(receive), name="sse-client-left")
+        ends = (
+            asyncio.create_task(_client_left(receive), name="sse-client-left"),
+            asyncio.create_task(self._caller_refused(), name="sse-caller-refused"),
+        )
         try:
-            await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({sending, *ends}, return_when=asyncio.FIRST_COMPLETED)
             if sending.done():
                 sending.result()
         finally:
             self._on_leave()
-            for task in (sending, leaving):
+            for task in (sending, *ends):
                 task.cancel()
-            await asyncio.gather(sending, leaving, return_exceptions=True)
+            await asyncio.gather(sending, *ends, return_exceptions=True)
 
     async def _send(self, send: Send) -> None:
         start: dict[str, Any] = {"type": "http.response.start", "status": 200, "headers": _HEADERS}
@@ -115,10 +130,23 @@ class EventStream(Response):
                 await send({"type": "http.response.body", "body": batch, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    async def _caller_refused(self) -> None:
+        while True:
+            await asyncio.sleep(self._check_s)
+            try:
+                if not await self._may_go_on():
+                    return
+            except DatabaseAway:
+                continue  # nobody can say now; the next look will
+
 
 async def _client_left(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+async def _always() -> bool:
+    return True
 
 
 def _nothing() -> None:

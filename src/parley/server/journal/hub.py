@@ -57,23 +57,15 @@ class Watch:
 class Hub:
     """The watchers of this process. Holds one connection, however many watch."""
 
-    def __init__(self, redis: Redis) -> None:
+    def __init__(self, blocking: Redis, redis: Redis) -> None:
+        """`blocking` must allow commands longer than `BLOCK_MS`; `redis` is for the short ones."""
+        self._blocking = blocking
         self._redis = redis
         self._watches: dict[UUID, list[Watch]] = {}
         self._places: dict[UUID, bytes] = {}
         self._poke_key = f"parley:hub:{uuid4()}"
         self._poke_place: bytes = b"0-0"
-        self._task: asyncio.Task[None] | None = None
         self._is_live = True
-
-    async def __aenter__(self) -> Hub:
-        self._task = asyncio.create_task(self._read_for_ever(), name="bus-hub")
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
 
     @asynccontextmanager
     async def watch(self, run_id: UUID) -> AsyncIterator[Watch]:
@@ -100,7 +92,8 @@ class Hub:
         except (RedisError, OSError):
             self._set_live(False)
 
-    async def _read_for_ever(self) -> None:
+    async def run(self) -> None:
+        """Read until cancelled."""
         while True:
             try:
                 await self._read_once()
@@ -115,7 +108,7 @@ class Hub:
         places: dict[str | bytes, bytes] = {self._poke_key: self._poke_place}
         runs = {stream_key(run_id).encode(): run_id for run_id in self._places}
         places.update({key: self._places[run_id] for key, run_id in runs.items()})
-        replies = await self._redis.xread(places, count=BATCH, block=BLOCK_MS)  # type: ignore[arg-type]
+        replies = await self._blocking.xread(places, count=BATCH, block=BLOCK_MS)  # type: ignore[arg-type]
         for key, messages in replies or ():
             run_id = runs.get(key)
             if run_id is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -33,7 +34,7 @@ UPDATE runs SET state = 'running', lease_token = $2, lease_until = now() + make_
 RETURNING runs.account_id, runs.test_id, runs.definition, runs.seed, runs.external_user_id, runs.last_seq,
           extract(epoch FROM now() - runs.started_at)::float8 AS age_s,
           found.state = 'running' AND found.lease_token IS NOT NULL AS taken_over,
-          accounts.balance, accounts.status = 'active' AS active, plans.metered,
+          accounts.balance, accounts.status = 'active' AS active, plans.metered, plans.multiplier,
           runs.cancel_requested_at IS NOT NULL AS cancelled
 """
 
@@ -66,7 +67,7 @@ SELECT id FROM runs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """A run that this worker holds now. `age_s` is the time since its start."""
+    """A run that this worker holds now. `age_s` is the time since its start, `multiplier` the plan's."""
 
     lease: Lease
     definition: dict[str, Any]
@@ -75,6 +76,7 @@ class Claimed:
     age_s: float
     taken_over: bool
     standing: Standing
+    multiplier: Decimal
 
 
 async def claim(database: Database, run_id: UUID, lease_s: float) -> Claimed | None:
@@ -91,6 +93,7 @@ async def claim(database: Database, run_id: UUID, lease_s: float) -> Claimed | N
         external_user_id=row["external_user_id"],
         age_s=row["age_s"],
         taken_over=row["taken_over"],
+        multiplier=row["multiplier"],
         standing=Standing(
             balance=row["balance"],
             account_active=row["active"],

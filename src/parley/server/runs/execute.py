@@ -39,7 +39,7 @@ class _Held:
 
 
 class Executor:
-    """Holds the runs of this process. Enter it to start its heartbeat; leaving hands open runs over."""
+    """Holds the runs of this process. Enter it to start its heartbeat; `drain` before leaving."""
 
     def __init__(self, stores: Stores, preparation: Preparation, limits: Limits, on_end: OnEnd) -> None:
         self._stores = stores
@@ -55,7 +55,6 @@ class Executor:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.drain()
         if self._heartbeat:
             self._heartbeat.cancel()
             await asyncio.gather(self._heartbeat, return_exceptions=True)
@@ -64,6 +63,11 @@ class Executor:
     def free(self) -> int:
         """How many more runs this process takes now."""
         return 0 if self._is_draining else max(0, self._limits.concurrency - len(self._held))
+
+    @property
+    def held(self) -> int:
+        """How many runs this process holds now."""
+        return len(self._held)
 
     async def drain(self) -> None:
         """Take no more runs, hand over those that are open, and wait until all are let go."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 from parley.engine.events import ENTRY, Ended, HookCalled, Verdict
 from parley.engine.state import State
@@ -34,18 +33,6 @@ RETURNING seq
 _CANCELLED = """
 SELECT cancel_requested_at IS NOT NULL AS cancelled FROM runs
  WHERE account_id = $1 AND id = $2 AND lease_token = $3 AND state = 'running' AND last_seq = $4 - 1
-"""
-
-_CLOSE_PENDING = """
-WITH ended AS (
-    UPDATE runs SET state = 'cancelled', result = $4::jsonb, last_seq = $3, finished_at = now(),
-                    cancel_requested_at = now(), updated_at = now()
-     WHERE account_id = $1 AND id = $2 AND state = 'pending' AND last_seq = $3 - 1
-    RETURNING account_id, id
-)
-INSERT INTO entries (account_id, run_id, seq, kind, turn, body)
-SELECT account_id, id, $3, 'ended', 0, $5::jsonb FROM ended
-RETURNING seq
 """
 
 
@@ -84,16 +71,6 @@ async def _write(connection: RawConnection, lease: Lease, state: State, ended: E
         state.turn,
         ENTRY.dump_json(ended).decode(),
     )
-    return row is not None
-
-
-async def close_pending(
-    connection: RawConnection, account_id: UUID, run_id: UUID, seq: int, ended: Ended
-) -> bool:
-    """Cancel a run that no worker has; False if one has come meanwhile."""
-    result = strictjson.write(result_of(State(), ended))
-    body = ENTRY.dump_json(ended).decode()
-    row = await connection.fetchrow(_CLOSE_PENDING, account_id, run_id, seq, result, body)
     return row is not None
 
 

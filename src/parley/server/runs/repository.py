@@ -7,12 +7,14 @@ from uuid import UUID
 
 from sqlalchemy import func, select, update
 
-from parley.engine.events import ENTRY
+from parley.engine.events import ENTRY, Ended
+from parley.engine.state import State
 from parley.server.db.repository import Repository
 from parley.server.db.tables.entries import RunEntry
 from parley.server.db.tables.runs import OPEN_STATES, Run
 from parley.server.kit.paging import Paging
 from parley.server.kit.schemas import PageInfo
+from parley.server.runs.finish import result_of
 from parley.server.runs.record import Kept
 
 
@@ -50,6 +52,37 @@ class RunRepository(Repository[Run]):
         """Ids of the test's runs that have not ended."""
         statement = self.narrow(select(Run.id).where(Run.test_id == test_id, Run.state.in_(OPEN_STATES)))
         return (await self.session.scalars(statement)).all()
+
+    async def close_pending(self, run_id: UUID, ended: Ended) -> int | None:
+        """Write the end of a run that no worker has; the end's number. None if it is not pending."""
+        run: Run | None = await self.session.scalar(
+            self.narrow(
+                update(Run)
+                .where(Run.id == run_id, Run.state == "pending")
+                .values(
+                    state="cancelled",
+                    result=result_of(State(), ended),
+                    last_seq=Run.last_seq + 1,
+                    cancel_requested_at=func.now(),
+                    finished_at=func.now(),
+                )
+                .returning(Run)
+            )
+        )
+        if run is None:
+            return None
+        self.session.add(
+            RunEntry(
+                account_id=run.account_id,
+                run_id=run.id,
+                seq=run.last_seq,
+                kind=ended.kind,
+                turn=0,
+                body=ENTRY.dump_python(ended, mode="json"),
+            )
+        )
+        await self.session.flush()
+        return run.last_seq
 
     async def ask_to_cancel(self, run_id: UUID) -> bool:
         """Record that a running run is to end. False if it is not running."""

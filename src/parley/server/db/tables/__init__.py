@@ -5,7 +5,23 @@ from parley.server.db.tables.accounts import Account
 from parley.server.db.tables.agentic_tests import AgenticTest
 from parley.server.db.tables.ai_gateways import AiGateway
 from parley.server.db.tables.api_keys import ApiKey
+from parley.server.db.tables.direct_calls import DirectCall
+from parley.server.db.tables.entries import RunEntry
 from parley.server.db.tables.idempotency_keys import IdempotencyKey
+from parley.server.db.tables.ledger import LedgerEntry
 from parley.server.db.tables.plans import Plan
+from parley.server.db.tables.runs import Run
 
-__all__ = ["Account", "AgenticTest", "AiGateway", "ApiKey", "IdempotencyKey", "Plan", "Table"]
+__all__ = [
+    "Account",
+    "AgenticTest",
+    "AiGateway",
+    "ApiKey",
+    "DirectCall",
+    "IdempotencyKey",
+    "LedgerEntry",
+    "Plan",
+    "Run",
+    "RunEntry",
+    "Table",
+]

@@ -1,0 +1,132 @@
+"""What a direct evaluation costs: kept content-free, settled once a turn and at the end."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from decimal import Decimal
+from uuid import UUID
+
+import asyncpg
+
+from parley.engine.ports import Stop
+from parley.server.conversation.guard import ConversationGuard
+from parley.server.db.database import Database
+from parley.server.errors import DatabaseAway
+from parley.server.journal.keep import FIRST_WAIT_S, LONGEST_WAIT_S, Charge, Standing
+
+_SETTLE = """
+WITH account AS (
+    SELECT id, balance, status, plan FROM accounts WHERE id = $1 FOR NO KEY UPDATE
+), call AS (
+    UPDATE direct_calls SET last_seq = $3, cost = cost + $4, state = coalesce($5, state),
+                            outcome = $6, error_code = $7, updated_at = now(),
+                            finished_at = CASE WHEN $5 IS NULL THEN NULL ELSE now() END
+      FROM account
+     WHERE direct_calls.account_id = account.id AND direct_calls.id = $2
+       AND state = 'running' AND last_seq < $3
+    RETURNING direct_calls.account_id, direct_calls.id
+), charge AS (
+    INSERT INTO ledger (account_id, source, source_id, seq, amount, role, llm,
+                        prompt_tokens, cached_prompt_tokens, completion_tokens, estimated)
+    SELECT call.account_id, 'direct', call.id, spent.seq, -spent.amount, spent.role, spent.llm,
+           spent.prompt, spent.cached, spent.completion, spent.estimated
+      FROM call, unnest($8::int[], $9::numeric[], $10::text[], $11::text[], $12::bigint[], $13::bigint[],
+                        $14::bigint[], $15::bool[])
+                 AS spent(seq, amount, role, llm, prompt, cached, completion, estimated)
+), paid AS (
+    UPDATE accounts SET balance = accounts.balance - $4 FROM call
+     WHERE accounts.id = call.account_id AND $4 <> 0
+)
+SELECT account.balance - $4 AS balance, account.status = 'active' AS active, plans.metered
+  FROM call, account JOIN plans ON plans.code = account.plan
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEnd:
+    """How a direct evaluation ended: an outcome, or the code of an error."""
+
+    outcome: str | None = None
+    error_code: str | None = None
+
+
+@dataclass(slots=True)
+class DirectAccount:
+    """The running account of one direct evaluation."""
+
+    database: Database
+    account_id: UUID
+    call_id: UUID
+    seq: int = 0
+    _open: list[tuple[int, Charge]] = field(default_factory=list)
+
+    def spend(self, charge: Charge | None) -> None:
+        """Note what the next entry cost."""
+        self.seq += 1
+        if charge is not None:
+            self._open.append((self.seq, charge))
+
+    async def settle(self, end: CallEnd | None = None) -> Standing | None:
+        """Write what is noted, all or nothing; with `end` also that the call is over.
+
+        Waits while the database is away. None if there is nothing to write, or the call was closed.
+        """
+        if not self._open and end is None:
+            return None
+        if end is not None:
+            self.seq += 1
+        values = self._values(end)
+        row = await self._write(values)
+        self._open.clear()
+        if row is None:
+            return None
+        return Standing(
+            balance=row["balance"],
+            account_active=row["active"],
+            metered=row["metered"],
+            cancel_requested=False,
+        )
+
+    async def _write(self, values: tuple[object, ...]) -> asyncpg.Record | None:
+        wait_s = FIRST_WAIT_S
+        while True:
+            try:
+                async with self.database.raw() as connection:
+                    return await connection.fetchrow(_SETTLE, *values)
+            except DatabaseAway:
+                await asyncio.sleep(wait_s)
+                wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+
+    def _values(self, end: CallEnd | None) -> tuple[object, ...]:
+        charges = [charge for _, charge in self._open]
+        return (
+            self.account_id,
+            self.call_id,
+            self.seq,
+            sum((charge.amount for charge in charges), Decimal(0)),
+            "ended" if end else None,
+            end.outcome if end else None,
+            end.error_code if end else None,
+            [seq for seq, _ in self._open],
+            [charge.amount for charge in charges],
+            [charge.role for charge in charges],
+            [charge.usage.model for charge in charges],
+            [charge.usage.prompt_tokens for charge in charges],
+            [charge.usage.cached_prompt_tokens for charge in charges],
+            [charge.usage.completion_tokens for charge in charges],
+            [charge.usage.estimated for charge in charges],
+        )
+
+
+class DirectGuard(ConversationGuard):
+    """The guard of a direct evaluation: settles the turn before, then looks at the balance."""
+
+    def __init__(self, standing: Standing, account: DirectAccount) -> None:
+        super().__init__(standing)
+        self._account = account
+
+    async def may_start_turn(self, turn: int) -> Stop | None:
+        """Settle, then the same questions as for any conversation."""
+        self.standing = await self._account.settle() or self.standing
+        return await super().may_start_turn(turn)

@@ -1,0 +1,156 @@
+"""`POST /api/v1/generations/agentic-tests`: evaluate now, and stream it."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+from typing import Annotated, Any
+
+from fastapi import Request
+from sqlalchemy import func
+
+from parley.server.accounts.authenticator import Authenticator, Caller
+from parley.server.accounts.callers import requires
+from parley.server.agentic_tests.targets import (
+    UNKNOWN_TARGET,
+    find_target,
+    gateway_target,
+    integrated_target,
+)
+from parley.server.conversation.parties import TargetGone
+from parley.server.conversation.sse import EventStream
+from parley.server.db.database import Database
+from parley.server.db.dependencies import DatabaseDep
+from parley.server.db.session import Session
+from parley.server.db.tables import Plan
+from parley.server.db.tables.direct_calls import DirectCall
+from parley.server.definitions.body import read_json
+from parley.server.definitions.faults import DefinitionRefused
+from parley.server.definitions.offer import Offer
+from parley.server.definitions.read import read_direct
+from parley.server.definitions.schemas import DirectBody, stored
+from parley.server.definitions.snapshot import Snapshot, snapshot
+from parley.server.direct.evaluate import DirectEvaluations, DirectLimits, DirectOrder
+from parley.server.direct.repository import DirectCallRepository
+from parley.server.errors import (
+    AccountSuspended,
+    BalanceExhausted,
+    InvalidRequest,
+    NotFound,
+    NotResumable,
+    PublicKeyRefused,
+    ScopeMissing,
+)
+from parley.server.journal.keep import Standing
+from parley.server.kit.docs import answers_with
+from parley.server.kit.ids import new_id
+from parley.server.kit.provide import provided
+from parley.server.kit.requests import room_router
+from parley.server.runs.admit import lock_account
+from parley.server.runs.start import SEED_BOUND
+from parley.server.runs.watch import StreamLimits
+
+router = room_router("/generations", "direct evaluation")
+
+Runner = Annotated[Caller, requires("runs:write")]
+
+_DOCS: dict[str, Any] = {
+    "response_class": EventStream,
+    "responses": {
+        200: {"content": {"text/event-stream": {}}, "description": "The events, to the one terminal event."},
+        **answers_with(
+            InvalidRequest, BalanceExhausted, PublicKeyRefused, ScopeMissing, AccountSuspended, NotResumable
+        ),
+    },
+    "openapi_extra": {
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": DirectBody.model_json_schema()}},
+        }
+    },
+}
+
+
+@router.post("/agentic-tests", summary="Evaluate and stream", **_DOCS)
+@router.post("/validations", summary="Evaluate and stream (alias)", **_DOCS)
+async def evaluate(
+    request: Request,
+    caller: Runner,
+    database: DatabaseDep,
+    offer: Annotated[Offer, provided(Offer)],
+    evaluations: Annotated[DirectEvaluations, provided(DirectEvaluations)],
+    authenticator: Annotated[Authenticator, provided(Authenticator)],
+    limits: Annotated[StreamLimits, provided(StreamLimits)],
+) -> EventStream:
+    """Holds one conversation and streams it. Nothing of it is stored; its cost is charged.
+
+    A caller that goes away ends it. Faults that are known first are plain HTTP answers.
+    """
+    if "last-event-id" in request.headers:
+        raise NotResumable
+    if "idempotency-key" in request.headers:
+        raise InvalidRequest.field("Idempotency-Key", "is not taken here: a stream cannot be given twice")
+    order = await _order(await request.body(), caller, database, offer)
+    try:
+        outgoing = await evaluations.begin(order)
+    except TargetGone:
+        raise InvalidRequest.field("model", UNKNOWN_TARGET) from None
+    return EventStream(
+        outgoing.batches(),
+        on_leave=lambda: evaluations.leave(order.call_id),
+        may_go_on=lambda: authenticator.is_current(caller),
+        check_s=limits.check_s,
+    )
+
+
+async def _order(raw: bytes, caller: Caller, database: Database, offer: Offer) -> DirectOrder:
+    try:
+        body = read_direct(read_json(raw))
+    except DefinitionRefused as refused:
+        raise InvalidRequest.faults((fault.field, fault.problem) for fault in refused.faults) from None
+    async with database.session() as session:
+        kept = await _snapshot(session, caller, offer, body)
+        return await _accounted(session, caller, kept, body.seed)
+
+
+async def _snapshot(session: Session, caller: Caller, offer: Offer, body: DirectBody) -> Snapshot:
+    found = await find_target(session, caller.scope, offer.integrated, body.model)
+    if found is None:
+        raise InvalidRequest.field("model", UNKNOWN_TARGET)
+    target = gateway_target(found.gateway) if found.gateway else integrated_target(body.model, found.llm)
+    kept = snapshot(
+        stored(body),
+        target=target,
+        profile=offer.profile_facts(body.profile),
+        prompt_versions=offer.prompt_versions,
+    )
+    if kept.resource_texts is None:
+        raise InvalidRequest.field("resources", "cannot be remote ones here yet; send their text")
+    return kept
+
+
+async def _accounted(session: Session, caller: Caller, kept: Snapshot, seed: int | None) -> DirectOrder:
+    account = await lock_account(session, caller.account_id)
+    if account is None:
+        raise NotFound
+    if account.status != "active":
+        raise AccountSuspended
+    plan = await session.get_one(Plan, account.plan)
+    if plan.metered and account.balance <= 0:
+        raise BalanceExhausted
+    call = await DirectCallRepository(session, caller.scope).add(
+        DirectCall(account_id=caller.account_id, id=new_id(), lease_until=func.now() + _LEASE)
+    )
+    return DirectOrder(
+        account_id=caller.account_id,
+        call_id=call.id,
+        snapshot=kept,
+        seed=secrets.randbelow(SEED_BOUND) if seed is None else seed,
+        multiplier=plan.multiplier,
+        standing=Standing(
+            balance=account.balance, account_active=True, metered=plan.metered, cancel_requested=False
+        ),
+    )
+
+
+_LEASE = timedelta(seconds=DirectLimits().wall_time_s)

@@ -1,0 +1,155 @@
+"""Holds direct evaluations: one task each, owned by the process, ended by its caller leaving."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing
+from dataclasses import dataclass
+from decimal import Decimal
+from uuid import UUID
+
+from parley.engine.converse import converse
+from parley.engine.events import Ended, Failure, Opened, Shown
+from parley.engine.ports import Clock, Hooks, Parties
+from parley.engine.spec import Spec
+from parley.server.conversation.charging import Tariff
+from parley.server.conversation.guard import CANCELLED, SHUTDOWN, TIME_LIMIT
+from parley.server.conversation.narrate import Narrator
+from parley.server.conversation.parties import PartyMaker, tariff_of
+from parley.server.conversation.sse import Outgoing
+from parley.server.db.database import Database
+from parley.server.definitions.snapshot import Snapshot, spec_of
+from parley.server.direct.account import CallEnd, DirectAccount, DirectGuard
+from parley.server.journal.keep import Standing
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectLimits:
+    """Bounds of a direct evaluation, seconds."""
+
+    wall_time_s: float = 3_600.0
+    ping_s: float = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectOrder:
+    """One evaluation to be held, and how its account stands."""
+
+    account_id: UUID
+    call_id: UUID
+    snapshot: Snapshot
+    seed: int
+    multiplier: Decimal
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    guard: DirectGuard
+    task: asyncio.Task[None]
+
+
+class DirectEvaluations:
+    """The direct evaluations of this process."""
+
+    def __init__(
+        self, database: Database, maker: PartyMaker, hooks: Hooks, clock: Clock, limits: DirectLimits
+    ) -> None:
+        self._database = database
+        self._maker = maker
+        self._hooks = hooks
+        self._clock = clock
+        self._limits = limits
+        self._open: dict[UUID, _Open] = {}
+
+    async def begin(self, order: DirectOrder) -> Outgoing:
+        """Start the evaluation; its events come out of what is returned. Raises `TargetGone`."""
+        spec = spec_of(order.snapshot, order.seed)
+        account = DirectAccount(self._database, order.account_id, order.call_id)
+        guard = DirectGuard(order.standing, account)
+        parties = await self._maker.make(order.snapshot, spec, order.account_id, guard, self._hooks)
+        tariff = tariff_of(order.snapshot, order.multiplier, metered=order.standing.metered)
+        outgoing = Outgoing(self._limits.ping_s)
+        holding = _Holding(spec, parties, tariff, account, outgoing)
+        task = asyncio.create_task(self._hold(holding, guard, order.call_id), name="direct-evaluation")
+        self._open[order.call_id] = _Open(guard, task)
+        return outgoing
+
+    def leave(self, call_id: UUID) -> None:
+        """The caller has gone: end the conversation; what was used is still settled."""
+        if call_id in self._open:
+            self._open[call_id].guard.stop(CANCELLED)
+
+    async def close(self) -> None:
+        """End all evaluations of this process; each tells its caller so."""
+        still_open = list(self._open.values())
+        for one in still_open:
+            one.guard.stop(SHUTDOWN)
+        await asyncio.gather(*(one.task for one in still_open), return_exceptions=True)
+
+    async def _hold(self, holding: _Holding, guard: DirectGuard, call_id: UUID) -> None:
+        timer = asyncio.get_running_loop().call_later(self._limits.wall_time_s, guard.stop, TIME_LIMIT)
+        try:
+            await holding.carry_out()
+        finally:
+            timer.cancel()
+            del self._open[call_id]
+
+
+class _Holding:
+    """One direct evaluation under way."""
+
+    def __init__(
+        self, spec: Spec, parties: Parties, tariff: Tariff, account: DirectAccount, outgoing: Outgoing
+    ) -> None:
+        self._spec = spec
+        self._parties = parties
+        self._tariff = tariff
+        self._account = account
+        self._outgoing = outgoing
+        self._narrator = Narrator(spec.max_turns)
+
+    async def carry_out(self) -> None:
+        """Converse to the end. Whatever happens, the caller gets exactly one terminal event."""
+        end = _BROKEN
+        try:
+            end = await self._converse()
+        except Exception:
+            _log.exception("direct evaluation %s broke", self._account.call_id)
+            self._tell_end(Ended(at_ms=self._parties.clock.now_ms(), failure=_BROKEN_FAILURE))
+        finally:
+            self._outgoing.close()
+        await self._account.settle(end)
+
+    async def _converse(self) -> CallEnd:
+        async with aclosing(converse(self._spec, self._parties)) as events:
+            async for event in events:
+                if isinstance(event, Opened | Shown):
+                    self._outgoing.put(self._narrator.delta(event, self._parties.clock.now_ms()))
+                    continue
+                self._account.spend(self._tariff.charge(event))
+                self._outgoing.put(self._narrator.entry(event))
+                if isinstance(event, Ended):
+                    return _call_end(event)
+        raise RuntimeError("a conversation ended without an end")
+
+    def _tell_end(self, ended: Ended) -> None:
+        self._outgoing.put(self._narrator.entry(ended))
+
+
+_BROKEN = CallEnd(error_code="internal_error")
+_BROKEN_FAILURE = Failure(
+    code="internal_error",
+    message="Something broke on our side; the evaluation cannot go on.",
+    scope="user_inference",
+    turn=0,
+)
+
+
+def _call_end(ended: Ended) -> CallEnd:
+    if ended.verdict:
+        return CallEnd(outcome=ended.verdict.outcome)
+    return CallEnd(error_code=ended.failure.code if ended.failure else "cancelled")

@@ -1,0 +1,60 @@
+"""Finds runs that nobody was told of: lost jobs, lost workers, lost admissions. Works with Redis gone."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from uuid import UUID
+
+from parley.server.db.database import Database
+from parley.server.errors import DatabaseAway
+from parley.server.queue.jobs import RunQueue
+from parley.server.runs.admit import admit_waiting
+from parley.server.runs.claim import due
+from parley.server.runs.execute import Executor
+
+QUEUE_PATIENCE_S = 2.0
+"""How long an admitted run waits for the queue to bring it to a worker before the sweep does."""
+
+_log = logging.getLogger(__name__)
+
+
+class Sweep:
+    """A tick of every worker process. Many may sweep at once: claiming decides who has a run."""
+
+    def __init__(self, database: Database, executor: Executor, queue: RunQueue, tick_s: float) -> None:
+        self._database = database
+        self._executor = executor
+        self._queue = queue
+        self._tick_s = tick_s
+        self._tasks: set[asyncio.Task[object]] = set()
+
+    async def run(self) -> None:
+        """Sweep every tick until cancelled; the runs it found go on."""
+        while True:
+            await asyncio.sleep(self._tick_s)
+            try:
+                await self.once()
+            except DatabaseAway:
+                _log.warning("sweep: the database is away")
+            except Exception:
+                _log.exception("sweep failed; it is tried again at the next tick")
+
+    async def once(self) -> None:
+        """One sweep: execute what is due here, admit what was forgotten."""
+        if self._executor.free:
+            for run_id in await due(self._database, self._executor.free, QUEUE_PATIENCE_S):
+                task = asyncio.create_task(self._execute(run_id), name=f"run-{run_id}")
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+        admitted = await admit_waiting(self._database)
+        if admitted:
+            await self._queue.announce(admitted)
+
+    async def _execute(self, run_id: UUID) -> None:
+        try:
+            await self._executor.execute(run_id)
+        except DatabaseAway:
+            _log.warning("run %s waits: the database is away", run_id)
+        except Exception:
+            _log.exception("run %s broke in this worker; its lease will end", run_id)

@@ -1,0 +1,94 @@
+"""A worker process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from contextlib import AsyncExitStack
+from uuid import UUID
+
+import uvloop
+
+from parley.server.config import Settings
+from parley.server.conversation.hooks import NoHooks
+from parley.server.errors import DatabaseAway
+from parley.server.logs import configure_logs
+from parley.server.queue.consumer import IDLE_POLL_S, Consumer
+from parley.server.queue.jobs import arq_redis
+from parley.server.runs.admit import admit_next
+from parley.server.runs.execute import Executor, Limits
+from parley.server.runs.hold import Stores
+from parley.server.runs.prepare import SnapshotPreparation
+from parley.server.runs.sweep import Sweep
+from parley.server.wiring import Services, open_services, redis_pool
+
+_log = logging.getLogger(__name__)
+
+
+class Worker:
+    """What one worker process does, until it is told to stop."""
+
+    def __init__(self, services: Services) -> None:
+        settings = services.settings
+        self._services = services
+        self._grace_s = settings.worker.shutdown_grace_s
+        stores = Stores(
+            database=services.database, journal=services.journal, bus=services.bus, clock=services.clock
+        )
+        preparation = SnapshotPreparation(services.maker, NoHooks(), services.clock)
+        limits = Limits(
+            concurrency=settings.worker.concurrency,
+            lease_s=settings.worker.lease_s,
+            heartbeat_s=settings.worker.heartbeat_s,
+            wall_time_s=settings.run.wall_time_s,
+        )
+        self._executor = Executor(stores, preparation, limits, self._admit_next)
+        self._sweep = Sweep(services.database, self._executor, services.queue, settings.worker.tick_s)
+        self._queueing = arq_redis(redis_pool(settings, IDLE_POLL_S + settings.redis.timeout_s))
+        self._consumer = Consumer(self._queueing, self._executor.execute, settings.worker.concurrency)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until `stop` is set, then hand over open runs within the grace time."""
+        async with AsyncExitStack() as opened:
+            opened.push_async_callback(self._queueing.aclose)
+            await opened.enter_async_context(self._executor)
+            await opened.enter_async_context(self._consumer)
+            sweeping = asyncio.create_task(self._sweep.run(), name="sweep")
+            await stop.wait()
+            _log.info("stopping: handing over %d open runs", self._executor.held)
+            self._consumer.stop_taking()
+            sweeping.cancel()
+            try:
+                async with asyncio.timeout(self._grace_s):
+                    await self._executor.drain()
+            except TimeoutError:
+                _log.error("grace time over: %d runs are left to their leases", self._executor.held)
+            await asyncio.gather(sweeping, return_exceptions=True)
+
+    async def _admit_next(self, account_id: UUID) -> None:
+        try:
+            admitted = await admit_next(self._services.database, account_id)
+        except DatabaseAway:
+            return  # the sweep admits later
+        await self._services.queue.announce(admitted)
+
+
+async def work(settings: Settings) -> None:
+    """Open the services and work until a signal asks to stop."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with open_services(settings) as services:
+        await Worker(services).run(stop)
+
+
+def main() -> None:
+    """Run a worker in this process. Blocking."""
+    settings = Settings.load()
+    configure_logs(settings.log.level, settings.log.format)
+    uvloop.run(work(settings))
+
+
+if __name__ == "__main__":
+    main()
