@@ -31,8 +31,8 @@ from parley.server.kit.provide import provided
 from parley.server.kit.requests import PagingDep, PathId, room_router
 from parley.server.kit.schemas import Listing, Reply
 from parley.server.queue.jobs import RunQueue
+from parley.server.runs import service as runs
 from parley.server.runs.record import summary
-from parley.server.runs.repository import RunRepository
 from parley.server.runs.schemas import RunState, RunSummary, StartRun
 from parley.server.runs.start import NewRun, start
 
@@ -83,10 +83,8 @@ async def start_run(
         )
         if made != run_id:
             response.status_code = 200
-            run = await RunRepository(session, caller.scope).of_test(test_id, made)
-            if run is None:
-                raise NotFound
-            return Reply(message="This Idempotency-Key has started a run before.", data=summary(run))
+            before = await runs.read_summary(session, caller.scope, test_id, made)
+            return Reply(message="This Idempotency-Key has started a run before.", data=before)
     basis = await service.load_for_run(session, caller.scope, offer, test_id)
     new = NewRun(
         id=run_id,
@@ -111,8 +109,8 @@ async def list_runs(
 ) -> Listing[RunSummary]:
     """The test's runs, newest first."""
     await _known(session, caller.scope, test_id)
-    rows, page = await RunRepository(session, caller.scope).list_of_test(test_id, state, paging)
-    return Listing(data=[summary(run) for run in rows], page=page)
+    rows, page = await runs.listed(session, caller.scope, test_id, state, paging)
+    return Listing(data=list(rows), page=page)
 
 
 async def _known(session: Session, scope: AccountScope, test_id: PathId) -> None:

@@ -7,9 +7,8 @@ from uuid import UUID
 
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
+from parley.server.runs import service as runs
 from parley.server.runs.cancel import Canceller
-from parley.server.runs.record import summary
-from parley.server.runs.repository import RunRepository
 from parley.server.runs.schemas import RunSummary
 
 
@@ -23,8 +22,7 @@ class RunsOfTests:
         self, session: Session, scope: AccountScope, test_ids: Sequence[UUID]
     ) -> Mapping[UUID, RunSummary]:
         """The newest run of each of these tests that has one."""
-        found = await RunRepository(session, scope).latest_of(test_ids)
-        return {test_id: summary(run) for test_id, run in found.items()}
+        return await runs.latest(session, scope, test_ids)
 
     async def cancel_open(self, session: Session, scope: AccountScope, test_id: UUID) -> None:
         """Cancel every pending and running run of a test that was just deleted."""

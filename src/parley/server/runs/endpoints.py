@@ -10,9 +10,6 @@ from parley.server.accounts.authenticator import Authenticator, Caller
 from parley.server.accounts.callers import requires
 from parley.server.conversation.sse import EventStream
 from parley.server.db.dependencies import DatabaseDep, SessionDep
-from parley.server.db.repository import AccountScope
-from parley.server.db.session import Session
-from parley.server.db.tables.runs import Run
 from parley.server.errors import InvalidRequest, NotFound, PublicKeyRefused, ScopeMissing
 from parley.server.journal.hub import Hub
 from parley.server.journal.keep import Journal
@@ -21,8 +18,9 @@ from parley.server.kit.docs import answers_with
 from parley.server.kit.provide import provided
 from parley.server.kit.requests import PathId, room_router
 from parley.server.kit.schemas import Reply
+from parley.server.runs import service
 from parley.server.runs.cancel import Canceller
-from parley.server.runs.record import detail, summary
+from parley.server.runs.record import summary
 from parley.server.runs.repository import RunRepository
 from parley.server.runs.schemas import RunDetail, RunExport, RunSummary
 from parley.server.runs.watch import Place, RunWatcher, StreamLimits
@@ -38,7 +36,7 @@ _READ = answers_with(PublicKeyRefused, ScopeMissing, NotFound)
 @router.get("", summary="Read a run", responses=_READ)
 async def read_run(test_id: PathId, run_id: PathId, caller: Reader, session: SessionDep) -> Reply[RunDetail]:
     """The run with its definition, its result, and every message and opinion."""
-    return Reply(data=await _detail(session, caller.scope, test_id, run_id))
+    return Reply(data=await service.read_detail(session, caller.scope, test_id, run_id))
 
 
 @router.post("/cancel", summary="Cancel a run", status_code=202, responses=_READ)
@@ -63,7 +61,7 @@ async def export_run(
     test_id: PathId, run_id: PathId, caller: Reader, session: SessionDep, response: Response
 ) -> RunExport:
     """One self-contained JSON file; its schema is published at `/schemas/run-export-1.json`."""
-    told = await _detail(session, caller.scope, test_id, run_id)
+    told = await service.read_detail(session, caller.scope, test_id, run_id)
     response.headers["Content-Disposition"] = f'attachment; filename="parley-run-{run_id}.json"'
     return RunExport(exported_at=utc_now(), run=told)
 
@@ -105,16 +103,3 @@ async def watch_run(
         may_go_on=lambda: authenticator.is_current(caller),
         check_s=limits.check_s,
     )
-
-
-async def _detail(session: Session, scope: AccountScope, test_id: PathId, run_id: PathId) -> RunDetail:
-    runs = RunRepository(session, scope)
-    run = await _found(runs, test_id, run_id)
-    return detail(run, await runs.entries(run))
-
-
-async def _found(runs: RunRepository, test_id: PathId, run_id: PathId) -> Run:
-    run = await runs.of_test(test_id, run_id)
-    if run is None:
-        raise NotFound
-    return run
