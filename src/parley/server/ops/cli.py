@@ -190,7 +190,7 @@ async def _examine() -> bool:
     is_well = True
     async for finding in examine(Settings.load()):
         mark, color = _MARKS[finding.state]
-        typer.echo(f"{typer.style(mark, fg=color)} {finding.about:<12} {finding.text}")
+        typer.echo(f"{typer.style(mark, fg=color)} {finding.about:<16} {finding.text}")
         is_well = is_well and finding.state != "bad"
     return is_well
 

@@ -72,7 +72,9 @@ async def _database(settings: Settings) -> list[Finding]:
         return [Finding(about="database", state="bad", text=f"{error}; create it with `createdb`.")]
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         reason = str(error) or "no answer"
-        return [Finding(about="database", state="bad", text=f"{reason}; check PARLEY_DATABASE_URL.")]
+        return [
+            Finding(about="database", state="bad", text=f"{reason.rstrip('.')}; check PARLEY_DATABASE_URL.")
+        ]
     try:
         version: str = await connection.fetchval("SHOW server_version")
     finally:
@@ -110,7 +112,7 @@ async def _queue(settings: Settings) -> list[Finding]:
             version = (await redis.info("server"))["redis_version"]
     except (RedisError, OSError, TimeoutError, ValueError) as error:
         reason = str(error) or "no answer"
-        return [Finding(about="queue", state="bad", text=f"{reason}; check PARLEY_REDIS_URL.")]
+        return [Finding(about="queue", state="bad", text=f"{reason.rstrip('.')}; check PARLEY_REDIS_URL.")]
     finally:
         await redis.aclose()
     return [Finding(about="queue", state="good", text=f"writable, speaks Redis {version}")]

@@ -104,7 +104,7 @@ class DemoClient:
         except httpx.TransportError as error:
             raise LocalStackError(f"The API did not answer {method} {path}: {error}.") from error
         if answer.is_error:
-            raise LocalStackError(f"{method} {path} was refused ({answer.status_code}): {answer.text[:500]}")
+            raise _refused(method, path, answer)
         return answer
 
     def _events(self, path: str, last_id: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -113,7 +113,7 @@ class DemoClient:
         with self._http.stream("GET", path, headers=headers) as answer:
             if answer.is_error:
                 answer.read()
-                raise LocalStackError(f"GET {path} was refused ({answer.status_code}): {answer.text[:500]}")
+                raise _refused("GET", path, answer)
             for line in answer.iter_lines():
                 field, _, value = line.partition(": ")
                 if field == "id":
@@ -168,6 +168,11 @@ class DemoShow:
         self._client.run(test, tell)
         if telling.failure is not None:
             raise LocalStackError(f"The demo test {test.name!r} had no verdict: {telling.failure}")
+
+
+def _refused(method: str, path: str, answer: httpx.Response) -> LocalStackError:
+    said = f"{method} {path} answered {answer.status_code}: {answer.text[:500]}"
+    return LocalStackError(f"The demo cannot go on; logs/api.log in the data folder may tell why. {said}")
 
 
 def curl_line(dev_file: DevFile, demo: Demo) -> str:

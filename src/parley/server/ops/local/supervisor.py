@@ -36,7 +36,9 @@ class Supervisor:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Turn stop requests into `StopRequested`, and end every child on the way out."""
-        previous = {number: signal.signal(number, self._on_request) for number in STOP_REQUESTS}
+        # `nohup` wants the end of its terminal to be ignored.
+        wanted = [one for one in STOP_REQUESTS if one != signal.SIGHUP or not _is_ignored(one)]
+        previous = {number: signal.signal(number, self._on_request) for number in wanted}
         try:
             yield
         finally:
@@ -116,6 +118,10 @@ class Supervisor:
         for child in (*serving, *reversed(ground)):
             child.stop()
         self._children.clear()
+
+
+def _is_ignored(number: signal.Signals) -> bool:
+    return signal.getsignal(number) is signal.SIG_IGN
 
 
 def _last_words(child: Child) -> str:
