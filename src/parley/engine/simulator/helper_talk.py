@@ -12,8 +12,10 @@ _I_AM = r"i(?:'m| am)"
 _MACHINE = r"(?:ai|virtual) (?:language model|assistant|chatbot|agent|model)"
 
 _SAYINGS = (
-    r"how (?:can|may|could) i (?:help|assist|be of (?:help|assistance|service))(?: you)?"
-    r"(?: today| further| with (?:that|this|your \w+)(?: today)?)?\s*[?!.]",
+    (
+        r"how (?:can|may|could) i (?:help|assist|be of (?:help|assistance|service))(?: you)?"
+        r"(?: today| further| with (?:that|this|your \w+)(?: today)?)?\s*[?!.]"
+    ),
     r"what can i (?:help|assist) you with\b",
     r"what can i do for you\b",
     r"is there anything else (?:that )?i can (?:help|assist) (?:you )?with\b",
@@ -27,8 +29,10 @@ _SAYINGS = (
     r"i(?:'d|'ll| would| will) be (?:happy|glad) to (?:help|assist) you with (?:that|this|your \w+)",
     # A customer may thank for reaching out, but not for reaching out to us.
     r"thank(?:s| you) for (?:contacting|calling|reaching out to) (?:us|our)\b",
-    r"(?:please|could you|can you|may i have)(?: please)?(?: (?:provide|share|give|tell|send))?(?: me| us)?"
-    r"(?: with)? your (?:order|booking|account|customer) (?:number|id)\b",
+    (
+        r"(?:please|could you|can you|may i have)(?: please)?(?: (?:provide|share|give|tell|send))?"
+        r"(?: me| us)?(?: with)? your (?:order|booking|account|customer) (?:number|id)\b"
+    ),
     r"let me (?:check|look up|pull up|look into) your (?:order|booking|account)\b",
 )
 

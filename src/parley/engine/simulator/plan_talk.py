@@ -6,28 +6,35 @@ import re
 
 from parley.engine.simulator.exit_token import EXIT_TOKEN
 
-_MUST = r"(?:should|must|will|need to|have to|am supposed to|am going to|'m supposed to|'m going to|'ll)"
+_I_MUST = (
+    r"\bi(?: should| must| will|'ll| need to| have to|(?: am|'m) (?:supposed|going) to)(?: now)?"
+    r"(?: continue to)?"
+)
 _PART = r"(?:the|a) (?:simulated )?(?:user|customer|human|human user)\b"
-_PAPERS = r"my (?:brief|persona|scenario|system prompt|prompt|role description|characteristics)"
+_ACT = r"(?:act|behave|respond|reply|answer|write|speak|pose)"
 
+# Kept apart from what customers do say: "my goal is to test my blood sugar", "as a customer, I expect",
+# "stay in character, please", "the user wants me to reset the password", "according to my brief".
 _PLANS = (
-    rf"\bi ?{_MUST} (?:now )?(?:continue to )?(?:act|behave|respond|reply|answer|write|speak) "
-    rf"(?:as|like|in the voice of) {_PART}",
-    rf"\bi ?{_MUST} (?:now )?(?:continue to )?(?:pretend to be|play) {_PART}",
-    rf"\b{_MUST} (?:stay|remain) in character\b",
+    rf"{_I_MUST} {_ACT} (?:as|like|in the voice of) {_PART}",
+    rf"{_I_MUST} (?:pretend to be|play) {_PART}",
+    rf"{_I_MUST} (?:stay|remain) in character\b",
     r"\bplay(?:ing)? the (?:role|part) of (?:the|a) (?:user|customer)\b",
-    rf"\bas the user,? i ?{_MUST}",
-    # "My goal is to lose weight", or "to test my blood sugar daily", is what customers say.
-    r"\bmy goal (?:is|here is|as the user is) to (?:test|evaluate|probe|get|make|see|check)\b[^.!?\n]{0,40}"
-    r"\b(?:the|this) (?:ai|assistant|agent|bot|chatbot|llm)\b",
-    rf"\b(?:according to|as per|per|following|based on) {_PAPERS}\b",
-    rf"\b{_PAPERS} (?:says?|tells? me|asks? me|wants? me|requires?|states?)\b",
-    r"\bmy instructions (?:are|were|say|tell me|ask me) (?:that i|to) (?:act|behave|respond|reply|play|pretend"
-    r"|test|stay|should|must)\b",
-    r"\bthe user (?:wants|asked|is asking|expects) me to\b",
-    r"\bin this (?:simulation|simulated conversation|role-?play)\b",
-    r"\bthe (?:validation|evaluation|judging) criteria\b",
-    r"\bhere(?:'s| is) (?:the|my) (?:next )?user(?:'s)?(?: next)? (?:message|reply|response)\b",
+    rf"\bas the user,? {_I_MUST} (?:ask|say|express|provide|keep|{_ACT})\b",
+    (
+        r"\bmy goal (?:here |as the user )?is to (?:test|evaluate|probe|(?:check|see) (?:how|whether|if))\b"
+        r"[^.!?\n]{0,40}\b(?:the|this) (?:ai|assistant|agent|bot|chatbot|llm)\b"
+    ),
+    r"\b(?:according to|as per|following|based on) my (?:persona|(?:role|character) description)\b",
+    (
+        r"\bmy (?:brief|persona|scenario|prompt|system prompt|instructions|role) "
+        rf"(?:is|are|were|says?|tells? me|asks? me|requires? me) (?:to|that i (?:should|must)) {_ACT}\b"
+    ),
+    rf"\bi(?: was|'ve been| have been) (?:told|instructed|asked|prompted) to {_ACT} as {_PART}",
+    r"\A\W*(?:ok|okay|so|now|hmm|alright),? the user (?:wants|asked|asks|is asking|expects|says|said|just)\b",
+    r"\bin this simulation,? i(?:'m| am| should| must| play| need)\b",
+    r"\bthe (?:validation|evaluation|judging) criteria (?:of|for) th(?:is|e) (?:test|conversation|scenario)\b",
+    r"\bhere(?:'s| is) (?:my|the) (?:next )?(?:message|reply|response) as the (?:user|customer)\b",
     r"^[*_(\[\s]{0,4}(?:thought|thinking|chain of thought|internal (?:note|monologue|thoughts?))[*_]{0,2} ?:",
 )
 _PLAN = re.compile("|".join(_PLANS), re.IGNORECASE | re.MULTILINE)
