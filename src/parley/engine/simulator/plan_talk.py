@@ -33,7 +33,7 @@ _PLANS = (
     rf"\bi(?: was|'ve been| have been) (?:told|instructed|asked|prompted) to {_ACT} as {_PART}",
     r"\A\W*(?:ok|okay|so|now|hmm|alright),? the user (?:wants|asked|asks|is asking|expects|says|said|just)\b",
     r"\bin this simulation,? i(?:'m| am| should| must| play| need)\b",
-    r"\bthe (?:validation|evaluation|judging) criteria (?:of|for) th(?:is|e) (?:test|conversation|scenario)\b",
+    r"\bthe (?:validation|evaluation|judging) criteria (?:of|for) th(?:is|e) (?:test|talk|conversation)\b",
     r"\bhere(?:'s| is) (?:my|the) (?:next )?(?:message|reply|response) as the (?:user|customer)\b",
     r"^[*_(\[\s]{0,4}(?:thought|thinking|chain of thought|internal (?:note|monologue|thoughts?))[*_]{0,2} ?:",
 )
