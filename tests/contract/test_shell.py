@@ -1,0 +1,173 @@
+"""What every route shares: envelopes, request ids, health, hosts, CORS, keys in queries, documents."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI, Request
+from pydantic import SecretStr
+
+from parley.server.api.app import create_app
+from parley.server.api.routers import ROUTERS
+from parley.server.config import ApiSettings, DatabaseSettings, RedisSettings, Settings
+from parley.server.errors import answers
+from parley.server.wiring import open_services
+from tests.factories.accounts import Tenant
+
+WHOAMI = "/api/v1/whoami"
+
+
+@asynccontextmanager
+async def client_with(settings: Settings, **changes: Any) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of an app whose settings differ in some groups."""
+    async with open_services(dataclasses.replace(settings, **changes)) as services:
+        transport = httpx.ASGITransport(create_app(services), raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://api.test") as client:
+            yield client
+
+
+async def test_unknown_address_is_told_in_the_envelope(client: httpx.AsyncClient) -> None:
+    for path in ("/", "/api/v1/nothing", "/api/v1/keys/", "/api/v1/%00"):
+        answer = await client.get(path)
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+        assert set(answer.json()) == {"error", "code", "details"}
+
+
+async def test_wrong_method_is_told_with_the_right_ones(client: httpx.AsyncClient) -> None:
+    answer = await client.put(WHOAMI)
+    assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
+    assert "GET" in answer.headers["allow"]
+
+
+async def test_every_answer_names_its_request(client: httpx.AsyncClient) -> None:
+    given = await client.get("/livez", headers={"X-Request-Id": "mine-7"})
+    assert given.headers["x-request-id"] == "mine-7"
+    made = await client.get("/nothing", headers={"X-Request-Id": "no good\tid"})
+    assert len(made.headers["x-request-id"]) == 36
+
+
+async def test_fault_of_ours_is_told_without_its_cause(app: FastAPI, client: httpx.AsyncClient) -> None:
+    @app.get("/broken")
+    async def broken() -> None:
+        raise RuntimeError("canary-cause")
+
+    answer = await client.get("/broken")
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+    assert answer.json()["details"] == {"request_id": answer.headers["x-request-id"]}
+    assert "canary" not in answer.text
+
+
+async def test_health_wants_no_key(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/livez")).json()["data"] == {"status": "alive"}
+    assert (await client.get("/readyz")).json()["data"] == {"database": "ready", "queue": "ready"}
+
+
+async def test_redis_away_leaves_the_process_ready(settings: Settings, unused_tcp_port: int) -> None:
+    away = RedisSettings(url=SecretStr(f"redis://127.0.0.1:{unused_tcp_port}/0"))
+    async with client_with(settings, redis=away) as client:
+        answer = await client.get("/readyz")
+    assert answer.status_code == 200
+    assert answer.json()["data"] == {"database": "ready", "queue": "degraded"}
+
+
+async def test_postgres_away_is_503_with_retry_after(
+    settings: Settings, tenant: Tenant, unused_tcp_port: int
+) -> None:
+    away = DatabaseSettings(url=SecretStr(f"postgresql://postgres@127.0.0.1:{unused_tcp_port}/x"))
+    async with client_with(settings, database=away) as client:
+        for path in (WHOAMI, "/api/v1/keys", "/api/v1/ai-gateways", "/readyz"):
+            answer = await client.get(path, headers=tenant.auth)
+            assert (answer.status_code, answer.json()["code"]) == (503, "database_unavailable"), path
+            assert int(answer.headers["retry-after"]) >= 1
+        assert (await client.get("/livez")).status_code == 200
+
+
+async def test_foreign_host_is_refused(settings: Settings) -> None:
+    async with client_with(settings, api=ApiSettings(allowed_hosts=("127.0.0.1", "[::1]"))) as client:
+        for host, status in (
+            ("127.0.0.1:8000", 200),
+            ("[::1]:8000", 200),
+            ("evil.example", 400),
+            ("127.0.0.1.evil.example:8000", 400),
+        ):
+            assert (await client.get("/livez", headers={"Host": host})).status_code == status, host
+
+
+async def test_cors_is_off_unless_origins_are_named(client: httpx.AsyncClient, settings: Settings) -> None:
+    asked = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
+    assert (await client.options(WHOAMI, headers=asked)).status_code == 405
+    async with client_with(settings, api=ApiSettings(cors_origins=("https://app.example",))) as open_client:
+        answer = await open_client.options(WHOAMI, headers=asked)
+        assert answer.headers["access-control-allow-origin"] == "https://app.example"
+        foreign = await open_client.options(WHOAMI, headers=asked | {"Origin": "https://evil.example"})
+        assert "access-control-allow-origin" not in foreign.headers
+
+
+async def test_key_in_the_query_can_be_switched_off(settings: Settings, tenant: Tenant) -> None:
+    async with client_with(settings, api=ApiSettings(query_key=False)) as client:
+        answer = await client.get(WHOAMI, params={"api-key": tenant.private.token})
+    assert (answer.status_code, answer.json()["code"]) == (401, "missing_api_key")
+
+
+async def test_key_in_the_query_reaches_no_log(
+    client: httpx.AsyncClient,
+    app: FastAPI,
+    tenant: Tenant,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @app.get("/seen")
+    async def seen(request: Request) -> str:
+        return f"{request.url} {request.scope['query_string']!r}"
+
+    with caplog.at_level(logging.DEBUG):
+        answer = await client.get(f"{WHOAMI}?limit=5&API-Key={tenant.private.token}&x=%20y")
+        inside = await client.get(
+            "/seen", params={"api%2Dkey": "a", "api-key": tenant.private.token, "x": " y"}
+        )
+    assert answer.status_code == 200
+    assert "x=+y" in inside.text
+    assert tenant.private.token not in inside.text
+    ours = "".join(record.getMessage() for record in caplog.records if not record.name.startswith("http"))
+    assert tenant.private.token not in ours + "".join(capfd.readouterr())
+
+
+async def test_requests_of_one_key_are_paced(settings: Settings, tenant: Tenant) -> None:
+    async with client_with(settings, api=ApiSettings(requests_per_minute=30)) as client:
+        statuses = [(await client.get(WHOAMI, headers=tenant.auth)).status_code for _ in range(4)]
+        assert statuses == [200, 200, 200, 429]
+        answer = await client.get(WHOAMI, headers=tenant.auth)
+        assert answer.json()["code"] == "request_rate_limited"
+        assert int(answer.headers["retry-after"]) >= 1
+        assert (await client.get(WHOAMI, headers=tenant.public.auth)).status_code == 200
+
+
+async def test_document_names_every_route_with_its_errors(client: httpx.AsyncClient) -> None:
+    document = (await client.get("/openapi.json")).json()
+    known_codes = {kind.code for kind in answers()}
+    assert {"/livez", "/readyz", WHOAMI, "/api/v1/keys", "/api/v1/ai-gateways"} <= set(document["paths"])
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            assert operation.get("summary"), (method, path)
+            assert "422" not in operation["responses"]
+            if path.startswith("/api/"):
+                assert {"400", "401", "429", "500", "503"} <= set(operation["responses"]), (method, path)
+            for status, response in operation["responses"].items():
+                examples = response.get("content", {}).get("application/json", {}).get("examples", {})
+                if int(status) >= 400:
+                    assert set(examples) <= known_codes
+                    assert examples, (method, path, status)
+    assert set(document["components"]["securitySchemes"]) == {"Bearer", "Basic", "Header", "Query"}
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+
+
+def test_every_route_stands_under_the_version() -> None:
+    for router in ROUTERS:
+        for route in router.routes:
+            assert getattr(route, "path", "").startswith("/api/v1/")
