@@ -148,7 +148,7 @@ class Journal:
         """The kept entries after `after_seq`, in order. Holds a connection for this one statement only."""
         async with self._database.raw() as connection:
             rows = await connection.fetch(_READ, account_id, run_id, after_seq)
-        return [ENTRY.validate_json(row["body"]) for row in rows]
+        return [ENTRY.validate_python(row["body"]) for row in rows]
 
 
 _READ = """

@@ -12,8 +12,6 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
 
-import orjson
-
 from parley.server.db.database import Database
 from parley.server.journal.keep import Lease, Standing
 
@@ -88,7 +86,7 @@ async def claim(database: Database, run_id: UUID, lease_s: float) -> Claimed | N
         return None
     return Claimed(
         lease=Lease(account_id=row["account_id"], run_id=run_id, token=token, seconds=lease_s),
-        definition=orjson.loads(row["definition"]),
+        definition=row["definition"],
         seed=row["seed"],
         external_user_id=row["external_user_id"],
         age_s=row["age_s"],

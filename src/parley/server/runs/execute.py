@@ -104,8 +104,16 @@ class Executor:
             guard.stop(HANDED_OVER)
         left_s = max(0.0, self._limits.wall_time_s - claimed.age_s)
         timer = asyncio.get_running_loop().call_later(left_s, guard.stop, TIME_LIMIT)
+        holding = Holding(claimed, guard, self._stores)
         try:
-            return await Holding(claimed, guard, self._stores).carry_out(self._preparation)
+            return await holding.carry_out(self._preparation)
+        except (LeaseLost, DatabaseAway):
+            raise
+        except Exception:
+            # A fault of ours would come again in every worker: end the run, so that its owner is told.
+            _log.exception("run %s broke", claimed.lease.run_id)
+            await holding.give_up()
+            return True
         finally:
             timer.cancel()
 

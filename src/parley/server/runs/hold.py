@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from parley.engine.converse import converse
-from parley.engine.events import Ended, Entry, Opened, Shown, Spent, role_in
+from parley.engine.events import Ended, Entry, Failure, Opened, Shown, Spent, role_in
 from parley.engine.plan import next_step, scope_of
 from parley.engine.ports import Clock, Parties
 from parley.engine.spec import Spec
@@ -79,6 +79,16 @@ class Holding:
                     await self._keep(event, prepared.tariff)
         await release(self._stores.database, self._lease)
         return False
+
+    async def give_up(self) -> None:
+        """End a run that cannot be carried out here."""
+        failure = Failure(
+            code=WORKER_LOST,
+            message="Something broke on our side while the run was carried out.",
+            scope="user_inference",
+            turn=self._state.turn,
+        )
+        await self._end(Ended(at_ms=self._stores.clock.now_ms(), failure=failure))
 
     async def _keep(self, entry: Entry, tariff: Tariff) -> None:
         seq = self._state.seq + 1

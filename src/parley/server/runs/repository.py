@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import func, select, update
+from sqlalchemy import Select, Uuid, column, func, select, true, update, values
+from sqlalchemy.orm import defer
 
 from parley.engine.events import ENTRY, Ended
 from parley.engine.state import State
@@ -33,7 +34,7 @@ class RunRepository(Repository[Run]):
         self, test_id: UUID, state: str | None, paging: Paging
     ) -> tuple[Sequence[Run], PageInfo]:
         """One page of a test's runs, newest first."""
-        statement = self.rows().where(Run.test_id == test_id)
+        statement = self._listed().where(Run.test_id == test_id)
         if state is not None:
             statement = statement.where(Run.state == state)
         return await self.page(statement, paging)
@@ -42,11 +43,21 @@ class RunRepository(Repository[Run]):
         """The newest run of each of these tests."""
         if not test_ids:
             return {}
-        newest = self.narrow(
-            select(func.max(Run.id).label("id")).where(Run.test_id.in_(test_ids)).group_by(Run.test_id)
-        ).subquery()
-        rows = await self.session.scalars(self.rows().join(newest, Run.id == newest.c.id))
+        wanted = values(column("test_id", Uuid), name="wanted").data([(test_id,) for test_id in test_ids])
+        newest = (
+            self.narrow(select(Run.id))
+            .where(Run.test_id == wanted.c.test_id)
+            .order_by(Run.id.desc())
+            .limit(1)
+            .lateral()
+        )
+        ids = select(newest.c.id).select_from(wanted.join(newest, true()))
+        rows = await self.session.scalars(self._listed().where(Run.id.in_(ids)))
         return {run.test_id: run for run in rows}
+
+    def _listed(self) -> Select[Run]:
+        """Rows without the columns that may be large."""
+        return self.rows().options(defer(Run.definition, raiseload=True), defer(Run.result, raiseload=True))
 
     async def open_of_test(self, test_id: UUID) -> Sequence[UUID]:
         """Ids of the test's runs that have not ended."""
