@@ -157,7 +157,7 @@ async def listed(
     return [ListedTest(row=row, gateway=_listed_name(row, slugs)) for row in rows], page
 
 
-async def tests_using(session: Session, scope: AccountScope, gateway_id: UUID) -> Sequence[UsingTest]:
+async def using_gateway(session: Session, scope: AccountScope, gateway_id: UUID) -> Sequence[UsingTest]:
     """The tests that keep a gateway from being deleted: what `GatewayUse` wants to be handed."""
     return await AgenticTestRepository(session, scope).using(gateway_id, MOST_NAMED)
 

@@ -24,7 +24,7 @@ def whole_schema(kind: type[BaseModel]) -> dict[str, Any]:
     """The JSON Schema of a body, each reference replaced by what it names."""
     schema = kind.model_json_schema()
     definitions = schema.pop("$defs", {})
-    whole = _without_references(schema, definitions)
+    whole = _whole(schema, definitions)
     if not isinstance(whole, dict):
         raise TypeError("a body's schema is an object")
     return whole
@@ -41,13 +41,17 @@ def change_schema(kind: type[BaseModel]) -> dict[str, Any]:
     return schema
 
 
-def _without_references(node: Any, definitions: Mapping[str, Any]) -> Any:
+def _whole(node: Any, definitions: Mapping[str, Any]) -> Any:
     if isinstance(node, list):
-        return [_without_references(below, definitions) for below in node]
+        return [_whole(below, definitions) for below in node]
     if not isinstance(node, dict):
         return node
     if (reference := node.get("$ref")) is not None:
         named = definitions[str(reference).removeprefix("#/$defs/")]
         beside = {key: value for key, value in node.items() if key != "$ref"}
-        return _without_references(named | beside, definitions)
-    return {key: _without_references(value, definitions) for key, value in node.items()}
+        return _whole(named | beside, definitions)
+    whole = {key: _whole(value, definitions) for key, value in node.items()}
+    if whole.get("type") == "number" and isinstance(whole.get("default"), str):
+        # Pydantic writes a decimal default as a string, which would be no number to a caller.
+        whole["default"] = float(whole["default"])
+    return whole

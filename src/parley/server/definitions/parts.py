@@ -5,23 +5,18 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from parley.engine.simulator.blank import is_blank
 from parley.engine.spec import HookEvent
 from parley.server.definitions.addresses import url_problem
 from parley.server.definitions.numbers import Decay, TopK
+from parley.server.definitions.shapes import AsSent, Shape
 from parley.server.definitions.text import plain
 
 LONGEST_TOOL_NAME = 200
 """Characters of a mocked tool's name: wider than any provider allows."""
-
-
-class Shape(BaseModel):
-    """Strict: nothing is coerced, nothing unknown is taken."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 def readable(text: str) -> str:
@@ -57,7 +52,7 @@ class GivenHook(Shape):
     url: Annotated[str, AfterValidator(_address)]
 
 
-class GivenMock(Shape):
+class GivenMock(AsSent):
     """The answer to a tool call the gateway leaves open: exactly one of `result` and `error`."""
 
     name: Annotated[str, Field(min_length=1, max_length=LONGEST_TOOL_NAME), AfterValidator(readable)]

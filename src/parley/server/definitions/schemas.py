@@ -12,7 +12,8 @@ from pydantic_core import PydanticCustomError
 
 from parley.server.definitions.cron import LONGEST_CRON, cron_problem
 from parley.server.definitions.numbers import MOST_SEED, Threshold
-from parley.server.definitions.parts import GivenHook, GivenMock, Resource, Sampling, Shape, readable
+from parley.server.definitions.parts import GivenHook, GivenMock, Resource, Sampling, readable
+from parley.server.definitions.shapes import Shape
 from parley.server.definitions.start import LINE_NAMES, MOST_LINES, StartLine
 from parley.server.definitions.words import GivenWords, TextPart
 

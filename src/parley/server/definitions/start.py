@@ -6,34 +6,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Discriminator,
     Field,
-    SerializerFunctionWrapHandler,
     Tag,
-    model_serializer,
 )
 from pydantic_core import PydanticCustomError
 
 from parley.engine.messages import Message, ToolCall
 from parley.server.definitions.faults import SHAPE_TAG, Fault, path_of
+from parley.server.definitions.shapes import AsSent
 from parley.server.definitions.text import plain
 from parley.server.definitions.words import TextPart
 
 MOST_LINES = 100
 """Messages a conversation may start with (product contract)."""
-
-
-class AsSent(BaseModel):
-    """A shape that is given back with the very fields it came with."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-    @model_serializer(mode="wrap")
-    def _only_what_was_sent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in handler(self).items() if name in self.model_fields_set}
 
 
 def _by(field: str, shapes: Sequence[str]) -> Callable[[object], str | None]:

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from parley.engine.simulator.blank import is_blank
 from parley.server.definitions.faults import SHAPE_TAG
+from parley.server.definitions.shapes import Shape
 
 LONGEST_WORDS = 32_000
 """Characters of a goal or of criteria, all parts together (product contract)."""
 
 
-class TextPart(BaseModel):
+class TextPart(Shape):
     """A content part with words."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     type: Literal["text"]
     text: str
