@@ -12,8 +12,17 @@ from parley.server.agentic_tests.run_endpoints import router as runs_of_tests
 from parley.server.direct.endpoints import router as direct
 from parley.server.gateways.endpoints import router as gateways
 from parley.server.runs.endpoints import router as runs
+from parley.server.runs.export import router as export_schema
 
-ROUTERS: tuple[APIRouter, ...] = (gateways, agentic_tests, runs_of_tests, runs, direct, accounts)
+ROUTERS: tuple[APIRouter, ...] = (
+    gateways,
+    agentic_tests,
+    runs_of_tests,
+    runs,
+    export_schema,
+    direct,
+    accounts,
+)
 
 LARGE_BODIES: tuple[re.Pattern[str], ...] = ()
 """Whole paths that take results or suites, up to `PARLEY_API_LARGE_BODY_MAX_BYTES`."""
