@@ -94,7 +94,8 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     opened.push_async_callback(redis.aclose)
     blocking = Redis.from_pool(redis_pool(settings, BLOCK_MS / 1000 + settings.redis.timeout_s))
     opened.push_async_callback(blocking.aclose)
-    queueing = arq_redis(redis_pool(settings, settings.redis.timeout_s))
+    prefix = settings.redis.prefix
+    queueing = arq_redis(redis_pool(settings, settings.redis.timeout_s), prefix)
     opened.push_async_callback(queueing.aclose)
     policy = OutboundPolicy.of(settings.outbound.allowed_networks)
     connections = settings.llm.max_connections
@@ -105,8 +106,8 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     maker = PartyMaker(
         llms, offer.profiles, offer.integrated, GatewayVault(database, keyring), clock, deadlines_of(settings)
     )
-    bus = await opened.enter_async_context(Publisher(redis))
-    queue = RunQueue(queueing)
+    bus = await opened.enter_async_context(Publisher(redis, prefix))
+    queue = RunQueue(queueing, prefix)
     limits = DirectLimits(wall_time_s=settings.run.wall_time_s, ping_s=settings.run.sse_ping_s)
     direct = DirectEvaluations(database, maker, NoHooks(), clock, limits)
     opened.push_async_callback(direct.close)
@@ -126,7 +127,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         offer=offer,
         journal=Journal(database),
         bus=bus,
-        hub=Hub(blocking, redis),
+        hub=Hub(blocking, redis, prefix),
         queue=queue,
         canceller=canceller,
         runs_link=RunsLink(RunsOfTests(canceller)),

@@ -30,9 +30,9 @@ EXPIRE_S = 600
 _log = logging.getLogger(__name__)
 
 
-def stream_key(run_id: UUID) -> str:
+def stream_key(prefix: str, run_id: UUID) -> str:
     """The Redis key of a run's live stream."""
-    return f"parley:live:{run_id}"
+    return f"{prefix}:live:{run_id}"
 
 
 @dataclass(slots=True)
@@ -46,8 +46,9 @@ class _Pending:
 class Publisher:
     """Gathers what all runs of this process show, and sends it in one pipeline every `FLUSH_S`."""
 
-    def __init__(self, redis: Redis) -> None:
+    def __init__(self, redis: Redis, prefix: str) -> None:
         self._redis = redis
+        self._prefix = prefix
         self._runs: dict[UUID, _Pending] = {}
         self._dirty: set[UUID] = set()
         self._ended: set[UUID] = set()
@@ -118,7 +119,7 @@ class Publisher:
         pipeline = self._redis.pipeline(transaction=False)
         dirty, self._dirty = self._dirty, set()
         for run_id in dirty:
-            pending, key = self._of(run_id), stream_key(run_id)
+            pending, key = self._of(run_id), stream_key(self._prefix, run_id)
             self._close(pending)
             for message in pending.messages:
                 pipeline.xadd(key, {b"m": message}, maxlen=KEPT_MESSAGES, approximate=True)

@@ -57,13 +57,14 @@ class Watch:
 class Hub:
     """The watchers of this process. Holds one connection, however many watch."""
 
-    def __init__(self, blocking: Redis, redis: Redis) -> None:
+    def __init__(self, blocking: Redis, redis: Redis, prefix: str) -> None:
         """`blocking` must allow commands longer than `BLOCK_MS`; `redis` is for the short ones."""
         self._blocking = blocking
         self._redis = redis
+        self._prefix = prefix
         self._watches: dict[UUID, list[Watch]] = {}
         self._places: dict[UUID, bytes] = {}
-        self._poke_key = f"parley:hub:{uuid4()}"
+        self._poke_key = f"{prefix}:hub:{uuid4()}"
         self._poke_place: bytes = b"0-0"
         self._is_live = True
 
@@ -106,7 +107,7 @@ class Hub:
 
     async def _read_once(self) -> None:
         places: dict[str | bytes, bytes] = {self._poke_key: self._poke_place}
-        runs = {stream_key(run_id).encode(): run_id for run_id in self._places}
+        runs = {stream_key(self._prefix, run_id).encode(): run_id for run_id in self._places}
         places.update({key: self._places[run_id] for key, run_id in runs.items()})
         replies = await self._blocking.xread(places, count=BATCH, block=BLOCK_MS)  # type: ignore[arg-type]
         for key, messages in replies or ():

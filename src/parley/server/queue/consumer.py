@@ -13,7 +13,7 @@ from arq.connections import ArqRedis
 from arq.worker import Worker, func
 from redis.exceptions import RedisError
 
-from parley.server.queue.jobs import EXECUTE_RUN, PAYLOAD_VERSION, POKE_KEY, QUEUE_NAME
+from parley.server.queue.jobs import EXECUTE_RUN, PAYLOAD_VERSION, poke_key, queue_name
 
 IDLE_POLL_S = 5
 """Look at the queue without a poke; a poke that was lost costs no more than this."""
@@ -29,18 +29,21 @@ Execute = Callable[[UUID], Awaitable[object]]
 class _PokedWorker(Worker):
     """arq's worker, waiting on a list instead of sleeping between looks at the queue."""
 
+    poke_key = ""
+
     async def main(self) -> None:
         while True:
             await self._poll_iteration()
-            poke: Any = self.pool.blpop([POKE_KEY], timeout=IDLE_POLL_S)
+            poke: Any = self.pool.blpop([self.poke_key], timeout=IDLE_POLL_S)
             await poke
 
 
 class Consumer:
     """Executes announced runs until it is closed, at most `max_jobs` at once."""
 
-    def __init__(self, redis: ArqRedis, execute: Execute, max_jobs: int) -> None:
+    def __init__(self, redis: ArqRedis, prefix: str, execute: Execute, max_jobs: int) -> None:
         self._redis = redis
+        self._prefix = prefix
         self._execute = execute
         self._max_jobs = max_jobs
         self._worker: Worker | None = None
@@ -78,9 +81,9 @@ class Consumer:
 
     def _new_worker(self) -> Worker:
         execute: Any = self._execute_run
-        return _PokedWorker(
+        worker = _PokedWorker(
             functions=[func(execute, name=EXECUTE_RUN, keep_result=0, max_tries=1)],
-            queue_name=QUEUE_NAME,
+            queue_name=queue_name(self._prefix),
             redis_pool=self._redis,
             handle_signals=False,
             max_jobs=self._max_jobs,
@@ -92,6 +95,8 @@ class Consumer:
             job_deserializer=orjson.loads,
             log_results=False,
         )
+        worker.poke_key = poke_key(self._prefix)
+        return worker
 
     async def _execute_run(self, _: dict[Any, Any], run_id: str, version: int) -> None:
         if version != PAYLOAD_VERSION:

@@ -14,25 +14,37 @@ from redis.exceptions import RedisError
 
 EXECUTE_RUN: Final = "execute_run"
 PAYLOAD_VERSION: Final = 1
-QUEUE_NAME: Final = "parley:queue"
-POKE_KEY: Final = "parley:queue:poke"
 POKE_EXPIRE_S: Final = 60
 
 _log = logging.getLogger(__name__)
 
 
-def arq_redis(pool: ConnectionPool) -> ArqRedis:
+def queue_name(prefix: str) -> str:
+    """The key of arq's queue."""
+    return f"{prefix}:queue"
+
+
+def poke_key(prefix: str) -> str:
+    """The key of the list that workers wait on; one element wakes one of them."""
+    return f"{prefix}:queue:poke"
+
+
+def arq_redis(pool: ConnectionPool, prefix: str) -> ArqRedis:
     """arq's client on `pool`, speaking JSON."""
     return ArqRedis(
-        pool, job_serializer=orjson.dumps, job_deserializer=orjson.loads, default_queue_name=QUEUE_NAME
+        pool,
+        job_serializer=orjson.dumps,
+        job_deserializer=orjson.loads,
+        default_queue_name=queue_name(prefix),
     )
 
 
 class RunQueue:
     """Tells workers that a run waits. Call it after the commit that admitted the run."""
 
-    def __init__(self, redis: ArqRedis) -> None:
+    def __init__(self, redis: ArqRedis, prefix: str) -> None:
         self._redis = redis
+        self._poke_key = poke_key(prefix)
 
     async def announce(self, run_ids: Sequence[UUID]) -> None:
         """Wake a worker for each run. With Redis away the sweep of the workers finds them instead."""
@@ -43,9 +55,9 @@ class RunQueue:
                     EXECUTE_RUN, str(run_id), PAYLOAD_VERSION, _job_id=f"{run_id}:{uuid4().hex[:8]}"
                 )
                 async with self._redis.pipeline(transaction=False) as pipeline:
-                    pipeline.lpush(POKE_KEY, b"1")
-                    pipeline.ltrim(POKE_KEY, 0, 999)
-                    pipeline.expire(POKE_KEY, POKE_EXPIRE_S)
+                    pipeline.lpush(self._poke_key, b"1")
+                    pipeline.ltrim(self._poke_key, 0, 999)
+                    pipeline.expire(self._poke_key, POKE_EXPIRE_S)
                     await pipeline.execute()
             except (RedisError, OSError) as error:
                 _log.warning("queue away, the sweep will find the run: %s", type(error).__name__)

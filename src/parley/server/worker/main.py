@@ -45,8 +45,12 @@ class Worker:
         )
         self._executor = Executor(stores, preparation, limits, self._admit_next)
         self._sweep = Sweep(services.database, self._executor, services.queue, settings.worker.tick_s)
-        self._queueing = arq_redis(redis_pool(settings, IDLE_POLL_S + settings.redis.timeout_s))
-        self._consumer = Consumer(self._queueing, self._executor.execute, settings.worker.concurrency)
+        self._queueing = arq_redis(
+            redis_pool(settings, IDLE_POLL_S + settings.redis.timeout_s), settings.redis.prefix
+        )
+        self._consumer = Consumer(
+            self._queueing, settings.redis.prefix, self._executor.execute, settings.worker.concurrency
+        )
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set, then hand over open runs within the grace time."""
