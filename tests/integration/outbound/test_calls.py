@@ -28,6 +28,10 @@ from parley.server.outbound.lookup import Lookup, SystemLookup
 
 ONE_ADDRESS = OutboundPolicy.of(networks=["127.0.0.1/32"])
 """127.0.0.1 may be called, 127.0.0.2 may not: one stands for outside, the other for inside."""
+LOOPBACK_SPELLINGS = """
+    127.0.0.1 127.1 2130706433 0x7f.1 0177.0.0.1 [::ffff:127.0.0.1] 127.0.0.1. 0
+    localhost localhost. LOCALHOST
+"""
 
 
 def answer(body: bytes = b"ok", head: bytes = b"HTTP/1.1 200 OK\r\n") -> Any:
@@ -107,10 +111,7 @@ async def test_one_inner_answer_refuses_the_name(serve: Any, stub_lookup: Any) -
     assert server.connections == 0
 
 
-@pytest.mark.parametrize(
-    "host",
-    ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "[::ffff:127.0.0.1]", "127.0.0.1.", "0", "localhost", "localhost.", "LOCALHOST"],
-)
+@pytest.mark.parametrize("host", LOOPBACK_SPELLINGS.split())
 async def test_loopback_is_refused_in_every_spelling(serve: Any, host: str) -> None:
     """C106, C108, C109, C113: with the system's own resolver."""
     server = await serve(answer())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
 from typing import Final
 
 from aiohttp import (
@@ -91,7 +92,7 @@ class OpenAiSpeaker:
                     break
                 for piece in decoder.feed(chunk):
                     yield piece
-            await _let_go(response)
+            await _reach_end(content)
             for piece in decoder.close():
                 yield piece
         finally:
@@ -139,16 +140,12 @@ async def _tail(content: StreamReader) -> bytes:
         return await content.readany()
 
 
-async def _let_go(response: ClientResponse) -> None:
-    """Give the connection back for reuse if the body has ended, or ends at once; else close it."""
-    content = response.content
+async def _reach_end(content: StreamReader) -> None:
+    """Read the end of the body if it comes at once: only then is the connection used again."""
     if not content.is_eof():
-        try:
+        with suppress(ClientError, OSError):
             async with asyncio.timeout(REUSE_WAIT_S):
                 await content.readany()
-        except (ClientError, OSError):
-            pass
-    response.close()
 
 
 async def _error_body(response: ClientResponse) -> bytes:
