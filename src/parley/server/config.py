@@ -202,16 +202,6 @@ class OutboundSettings(Group):
         description="Inner networks that may be reached, in CIDR form, separated by commas; none: public "
         "addresses only.",
     )
-    denied_ports: CommaList = Field(
-        default=(), description="Ports from 1024 up that are refused beside the built-in list."
-    )
-    response_max_bytes: int = Field(
-        default=1_000_000,
-        ge=1_000,
-        le=100_000_000,
-        description="Largest answer of a hook or resource, bytes.",
-    )
-    deadline_s: float = Field(default=10.0, gt=0, le=120, description="One hook or resource in all, seconds.")
 
 
 class WorkerSettings(Group):
@@ -231,9 +221,6 @@ class WorkerSettings(Group):
     )
     shutdown_grace_s: float = Field(
         default=10.0, ge=0, le=600, description="Time to hand over open runs when asked to stop, seconds."
-    )
-    max_takeovers: int = Field(
-        default=3, ge=1, le=20, description="Takeovers without a new entry before `worker_lost`."
     )
 
 

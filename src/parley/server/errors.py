@@ -9,13 +9,11 @@ ServerError
 ├── Forbidden                 403
 │   ├── PublicKeyRefused          public_key_refused
 │   ├── ScopeMissing              scope_missing
-│   ├── AccountSuspended          account_suspended
-│   └── CrossSiteRefused          cross_site_refused
+│   └── AccountSuspended          account_suspended
 ├── NotFound                  404 not_found
 ├── MethodNotAllowed          405 method_not_allowed
 ├── Conflict                  409
 │   ├── GatewayInUse              gateway_in_use
-│   ├── NameTaken                 name_taken
 │   ├── IdempotencyConflict       idempotency_conflict
 │   └── NotResumable              not_resumable
 ├── BodyTooLarge              413 body_too_large
@@ -25,9 +23,7 @@ ServerError
 │   └── ConcurrencyExhausted      concurrency_exhausted
 ├── InternalError             500 internal_error
 └── Unavailable               503
-    ├── DatabaseAway              database_unavailable
-    ├── QueueAway                 queue_unavailable
-    └── ShuttingDown              shutting_down
+    └── DatabaseAway              database_unavailable
 """
 
 from __future__ import annotations
@@ -141,13 +137,6 @@ class AccountSuspended(Forbidden):
     message = "This account is suspended; ask the operator of this service."
 
 
-class CrossSiteRefused(Forbidden):
-    """A request with the dashboard's cookie came from another site or without its header."""
-
-    code = "cross_site_refused"
-    message = "Requests with a session cookie are taken from the dashboard only."
-
-
 class NotFound(ServerError):
     """No such thing in this account; another account's things count as unknown."""
 
@@ -175,13 +164,6 @@ class GatewayInUse(Conflict):
 
     code = "gateway_in_use"
     message = "This gateway is in use by tests."
-
-
-class NameTaken(Conflict):
-    """The name is already in use in this account."""
-
-    code = "name_taken"
-    message = "This name is already in use."
 
 
 class IdempotencyConflict(Conflict):
@@ -263,20 +245,6 @@ class DatabaseAway(Unavailable):
 
     code = "database_unavailable"
     message = "The database does not answer; try again shortly."
-
-
-class QueueAway(Unavailable):
-    """The queue does not answer, and this request cannot wait for it."""
-
-    code = "queue_unavailable"
-    message = "The queue does not answer; try again shortly."
-
-
-class ShuttingDown(Unavailable):
-    """This process is stopping; another one will answer."""
-
-    code = "shutting_down"
-    message = "This server is restarting; try again."
 
 
 def answers() -> Iterator[type[ServerError]]:

@@ -11,7 +11,7 @@ from sqlalchemy import func, or_, select, text, update
 
 from parley.server.db.repository import Repository
 from parley.server.db.session import Session
-from parley.server.db.tables import Account, ApiKey, Plan
+from parley.server.db.tables import Account, ApiKey, LedgerEntry, Plan
 
 
 class FoundKey(NamedTuple):
@@ -78,6 +78,17 @@ class AccountRepository:
     async def add(self, account: Account) -> None:
         """Insert `account` now."""
         self._session.add(account)
+        await self._session.flush()
+
+    async def open_ledger(self, account: Account) -> None:
+        """Write the opening credit as the first line of the account's ledger.
+
+        Account and line are made together, so this room writes it; all later lines are billing's.
+        """
+        credit = LedgerEntry(
+            account_id=account.id, source="credit", source_id=account.id, seq=0, amount=account.balance
+        )
+        self._session.add(credit)
         await self._session.flush()
 
     async def get(self, account_id: UUID) -> Account | None:

@@ -36,12 +36,17 @@ async def create_account(
     credit: Decimal = ZERO_USD,
     owner_email: str | None = None,
 ) -> Account:
-    """Make an account with `credit` US dollars. Raises `InvalidRequest` for an unknown plan."""
+    """Make an account with `credit` US dollars, its first ledger line.
+
+    Raises `InvalidRequest` for an unknown plan.
+    """
     accounts = AccountRepository(session)
     if not await accounts.knows_plan(plan):
         raise InvalidRequest.field("plan", "is not a known plan; there are free, pro and max")
     account = Account(id=new_id(), name=name, plan=plan, balance=usd(credit), owner_email=owner_email)
     await accounts.add(account)
+    if account.balance:
+        await accounts.open_ledger(account)
     return account
 
 
