@@ -151,6 +151,18 @@ async def test_peer_is_checked_before_a_byte_is_sent(
     assert server.requests == []
 
 
+async def test_peer_that_hung_up_at_once_is_a_failed_connection(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not a refusal: it may be tried again."""
+    server = await serve(answer())
+    monkeypatch.setattr("parley.server.outbound.connector.peer_of", lambda _conn: None)
+    async with session_with(ONE_ADDRESS) as session:
+        with pytest.raises(ConnectFailed):
+            await call(session, f"http://127.0.0.1:{server.port}/")
+    assert server.requests == []
+
+
 async def test_refusals_do_not_tell_inner_from_unknown(stub_lookup: Any) -> None:
     """C129: an inner name, an unknown one and a literal read the same."""
     unknown = socket.gaierror(socket.EAI_NONAME, "Name or service not known")

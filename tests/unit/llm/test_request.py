@@ -44,6 +44,7 @@ def body_of(
     [
         ("http://a.example/v1", "http://a.example/v1/chat/completions"),
         ("http://a.example/v1/", "http://a.example/v1/chat/completions"),
+        ("http://a.example/v1/chat/completions/", "http://a.example/v1/chat/completions"),
         ("http://a.example", "http://a.example/chat/completions"),
         ("http://a.example/x?api-version=2#f", "http://a.example/x/chat/completions?api-version=2"),
     ],

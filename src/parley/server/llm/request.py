@@ -13,6 +13,7 @@ from parley.engine.messages import Message
 from parley.engine.ports import AttemptOptions
 from parley.server.llm.endpoint import Forwarded, LlmEndpoint, LlmSettings
 
+COMPLETIONS_PATH: Final = "/chat/completions"
 RESERVED_FIELDS: Final = frozenset({"model", "messages", "stream"})
 """Never taken from `extra_body` (product contract)."""
 ROOM_FIELDS: Final = ("max_completion_tokens", "max_tokens")
@@ -26,9 +27,13 @@ METADATA_HEADER: Final = "X-Parley-Metadata"
 
 
 def completions_url(base_url: str) -> str:
-    """The address of chat completions under `base_url`; its query (an API version, say) is kept."""
+    """The address of chat completions under `base_url`; its query (an API version, say) is kept.
+
+    Many people give the whole address for the base: it is taken as it was meant.
+    """
     parts = urlsplit(base_url)
-    return urlunsplit(parts._replace(path=parts.path.rstrip("/") + "/chat/completions", fragment=""))
+    base_path = parts.path.rstrip("/").removesuffix(COMPLETIONS_PATH)
+    return urlunsplit(parts._replace(path=base_path + COMPLETIONS_PATH, fragment=""))
 
 
 def request_headers(endpoint: LlmEndpoint, forwarded: Forwarded) -> dict[str, str]:

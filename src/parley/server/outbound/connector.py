@@ -8,6 +8,7 @@ from ipaddress import IPv6Address
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import (
+    ClientConnectionResetError,
     ClientRequest,
     ClientResponse,
     ClientSession,
@@ -84,10 +85,12 @@ class GuardedConnector(TCPConnector):
         target = self._policy.read(str(req.url))
         connection = await super().connect(req, traces, timeout)
         peer = peer_of(connection)
-        if peer is None or not self._policy.permits(target.host, peer):
-            connection.close()
-            raise AddressRefused
-        return connection
+        if peer is not None and self._policy.permits(target.host, peer):
+            return connection
+        connection.close()
+        if peer is None:
+            raise ClientConnectionResetError("The peer hung up before it could be checked.")
+        raise AddressRefused
 
 
 class GuardedResponse(ClientResponse):
@@ -129,7 +132,10 @@ def guarded_session(
 def peer_of(connection: Connection) -> IpAddress | None:
     """The address at the other end, None when the connection is already gone."""
     transport = connection.transport
-    peer = None if transport is None else transport.get_extra_info("peername")
+    try:
+        peer = None if transport is None else transport.get_extra_info("peername")
+    except OSError:  # uvloop asks the socket itself
+        return None
     return None if peer is None else read_ip(str(peer[0]))
 
 
