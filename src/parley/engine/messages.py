@@ -112,36 +112,51 @@ def open_calls(parts: Sequence[Part]) -> tuple[ToolCall, ...]:
 def history(parts: Sequence[Part]) -> tuple[Message, ...]:
     """One answer as history lines: calls and their results stay in the order they were streamed.
 
-    Reasoning is left out. An answer without words becomes one empty assistant line, a refusal
-    becomes the content of its line, so that what is sent later is always a valid history.
+    Every call is followed by its result before anything else is said, wherever the result was streamed,
+    pieces of one result joined. Reasoning, and results of no call, are left out. An answer without words
+    becomes one empty assistant line, a refusal becomes the content of its line, so that what is sent
+    later is always a valid history.
     """
+    results = _results(parts)
     lines: list[Message] = []
     words: list[str] = []
     calls: list[ToolCall] = []
-    results: list[ToolResult] = []
+    answered: list[str] = []  # calls of this line whose results have begun, in that order
 
     def close() -> None:
         if words or calls:
             lines.append(Message(role="assistant", content="".join(words), tool_calls=tuple(calls)))
-            lines.extend(Message(role="tool", content=r.content, tool_call_id=r.id) for r in results)
+            late = [call.id for call in calls if call.id in results and call.id not in answered]
+            lines.extend(
+                Message(role="tool", content=results[call_id], tool_call_id=call_id)
+                for call_id in (*answered, *late)
+            )
         words.clear()
         calls.clear()
-        results.clear()
+        answered.clear()
 
     for part in parts:
         match part:
             case Text() | Refusal():
-                if results:
+                if answered:
                     close()
                 words.append(part.text)
             case ToolCall():
-                if results and {call.id for call in calls} == {result.id for result in results}:
+                if answered and len(answered) == len(calls):
                     close()
                 calls.append(part)
             case ToolResult():
-                if any(call.id == part.id for call in calls):
-                    results.append(part)
+                if part.id not in answered and any(call.id == part.id for call in calls):
+                    answered.append(part.id)
             case Reasoning():
                 pass
     close()
     return tuple(lines) or (Message(role="assistant", content=""),)
+
+
+def _results(parts: Sequence[Part]) -> dict[str, str]:
+    results: dict[str, str] = {}
+    for part in parts:
+        if isinstance(part, ToolResult):
+            results[part.id] = results.get(part.id, "") + part.content
+    return results
