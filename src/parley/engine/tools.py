@@ -35,10 +35,10 @@ def _fits(match: Mapping[str, Any] | None, arguments: str) -> bool:
     if match is None:
         return True
     try:
-        given = json.loads(arguments)
-    except ValueError:
+        given = json.loads(arguments.strip() or "{}")  # many llms write nothing for no arguments
+        return _contains(given, match)
+    except (ValueError, RecursionError):
         return False
-    return _contains(given, match)
 
 
 def _contains(given: object, wanted: object) -> bool:
@@ -46,6 +46,8 @@ def _contains(given: object, wanted: object) -> bool:
         return isinstance(given, Mapping) and all(
             key in given and _contains(given[key], value) for key, value in wanted.items()
         )
+    if isinstance(wanted, list | tuple):
+        return isinstance(given, list) and len(given) == len(wanted) and all(map(_contains, given, wanted))
     if isinstance(wanted, bool) or isinstance(given, bool):
         return given is wanted
     return given == wanted
