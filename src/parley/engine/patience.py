@@ -34,6 +34,7 @@ class Patience:
         self._loop = asyncio.get_running_loop()
         self._reached: Limit | None = None
         self._waiter: asyncio.Task[object] | None = None
+        self._has_cancelled = False
         self._timer: asyncio.TimerHandle | None = None
         self._began = self._since = 0.0
         self._has_piece = False
@@ -61,30 +62,51 @@ class Patience:
         """The next piece. Raises `WaitEnded` at a limit, `StopAsyncIteration` at the end."""
         self._since = self._loop.time()
         piece = await self.wait(pieces.__anext__)
-        self._has_piece = True
+        if not self._has_piece:
+            self._has_piece = True
+            if self._timer:  # it may be set to the first piece's deadline, far behind the idle one
+                self._timer.cancel()
+                self._look_at_the_clock()
         return piece
 
     async def wait(self, start: Callable[[], Awaitable[T]]) -> T:
         """Start something and await it. Raises `WaitEnded` at a limit."""
         task = asyncio.current_task()
         assert task is not None, "a conversation runs in a task"
+        if self._reached:
+            raise WaitEnded(self._reached)
+        cancelled_before = task.cancelling()
         self._waiter = task
         try:
-            if self._reached:
-                raise WaitEnded(self._reached)
             return await start()
         except asyncio.CancelledError:
-            if self._reached and task.uncancel() == 0:
+            if self._takes_back(task) and task.cancelling() <= cancelled_before and self._reached:
                 raise WaitEnded(self._reached) from None
             raise
         finally:
             self._waiter = None
+            self._takes_back(task)  # what was awaited may have swallowed the cancellation
 
     def _reach(self, limit: Limit) -> None:
         if self._reached is None:
             self._reached = limit
-            if self._waiter:
-                self._waiter.cancel()
+            # Called from inside the wait itself, a cancellation could arrive after its end.
+            if self._waiter and self._waiter is asyncio.current_task():
+                self._loop.call_soon(self._interrupt)
+            else:
+                self._interrupt()
+
+    def _interrupt(self) -> None:
+        if self._waiter:
+            self._has_cancelled = self._waiter.cancel()
+
+    def _takes_back(self, task: asyncio.Task[object]) -> bool:
+        """Undo our cancellation of `task`, once. False if there is none."""
+        if not self._has_cancelled:
+            return False
+        self._has_cancelled = False
+        task.uncancel()
+        return True
 
     def _look_at_the_clock(self) -> None:
         """End the wait if it is time, else look again when it would be.
