@@ -75,9 +75,9 @@ async def converse(spec: Spec, parties: Parties, state: State | None = None) -> 
 
 
 def _ended_by(stop: Stop, spec: Spec, state: State, step: Step, now_ms: int) -> Ended:
-    if stop.code == "cancelled":
-        return Ended(at_ms=now_ms, cancelled=True)
     scope = scope_of(spec, state, step)
+    if stop.code == "cancelled":
+        return Ended(at_ms=now_ms, cancelled=True, scope=scope)
     failure = Failure(code=stop.code, message=stop.message, scope=scope, turn=step.turn)
     return Ended(at_ms=now_ms, failure=failure)
 
@@ -145,11 +145,11 @@ class _Performance:
         state, text = self._state, joined(parts, "content")
         may_leave = step.may_exit and gateway_has_spoken(self._spec, state.exchanges)
         is_last_reply = len(state.rejections) + 1 >= MAX_REPLIES
-        if is_blank(text):
+        code = fault_of_reply(text, [e.user_text for e in state.exchanges if e.user_text], reply)
+        if is_blank(text) and code != "reply_role_swap":
             if may_leave and (reply.exited or is_last_reply):
                 return self._user_spoke(step, attempt, parts, exited=True)
             return self._rejected(step, attempt, "reply_empty", will_retry=not is_last_reply)
-        code = fault_of_reply(text, [e.user_text for e in state.exchanges if e.user_text], reply)
         if code and not is_last_reply:
             return self._rejected(step, attempt, code, will_retry=True)
         if code in ("reply_role_swap", "reply_plan_leak"):
@@ -216,8 +216,7 @@ class _Performance:
 
     async def _judge(self, step: AskJudge) -> AsyncGenerator[Event, None]:
         state = self._state
-        problem = state.last_spent.error if state.last_spent and state.faults else None
-        messages = judge_messages(self._spec, state.exchanges, step.turn, problem)
+        messages = judge_messages(self._spec, state.exchanges, step.turn, state.problem)
         schema = None if state.schema_refused else OPINION_SCHEMA
         with Patience(self._parties.guard, self._parties.deadlines) as patience:
             if not await self._waited(patience):

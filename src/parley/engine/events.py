@@ -138,6 +138,7 @@ class Spent:
 
     `code` is a `FaultCode` or the name of what was wrong with the reply. Without `will_retry` the
     next entry is the end, or another worker goes on. `wait_s` is how long the next attempt waits.
+    `attempt` is 0 for a worker that was lost while no inference was under way.
     """
 
     role: Speaking
@@ -202,7 +203,8 @@ class Verdict:
 class Ended:
     """The last entry: a `verdict`, a `failure`, or `cancelled` with neither.
 
-    `behaviour` is the verdict that stood before a hook after the test refused it.
+    `behaviour` is the verdict that stood before a hook after the test refused it. `scope` tells which
+    step was under way, or next, when it was cancelled.
     """
 
     at_ms: int
@@ -210,6 +212,7 @@ class Ended:
     failure: Failure | None = None
     behaviour: Verdict | None = None
     cancelled: bool = False
+    scope: Scope | None = None
     kind: Literal["ended"] = "ended"
 
 

@@ -101,7 +101,7 @@ def scope_of(spec: Spec, state: State, step: Step | None) -> Scope:
 
 def _in_turn(spec: Spec, state: State) -> Step:
     at = state.current
-    if at is not None and _is_answered(spec, at):
+    if at is not None and _is_answered(at):
         return _after_answer(spec, state, at)
     turn = max(state.turn, 1)
     opened_by_start = turn == 1 and spec.gateway_opens
@@ -114,7 +114,7 @@ def _in_turn(spec: Spec, state: State) -> Step:
     )
 
 
-def _is_answered(spec: Spec, at: Exchange) -> bool:
+def _is_answered(at: Exchange) -> bool:
     if at.is_silent_exit:
         return True
     return bool(at.rounds) and (not at.wants_round or len(at.rounds) >= MAX_ROUNDS)

@@ -18,6 +18,8 @@ from parley.engine.talk import Exchange
 
 RESPONSE_FORMAT_REFUSED = "response_format_refused"
 """Code of the judge attempt after which the schema is only stated in the prompt."""
+OPINION_CODES = "opinion_"
+"""How the codes of opinions that cannot be read begin; other faults are none of the judge's making."""
 WORKER_LOST = "worker_lost"
 """Code of the entry a worker leaves when it takes over from one that died."""
 
@@ -27,8 +29,9 @@ class State:
     """The fold of a conversation's entries.
 
     `faults` and `rejections` concern the step under way: failed attempts at its reply or opinion, and
-    the codes of complete replies that were turned down. `takeovers` counts workers lost since the
-    last entry that was progress.
+    the codes of complete replies that were turned down. `problem` is what was wrong with the judge's
+    last complete reply at this step. `takeovers` counts workers lost since the last entry
+    that was progress.
     """
 
     seq: int = 0
@@ -36,6 +39,7 @@ class State:
     exchanges: tuple[Exchange, ...] = ()
     faults: int = 0
     rejections: tuple[str, ...] = ()
+    problem: str | None = None
     last_spent: Spent | None = None
     schema_refused: bool = False
     hooks: tuple[HookCalled, ...] = ()
@@ -88,6 +92,7 @@ class State:
             exchanges=(*kept, exchange),
             faults=0,
             rejections=(),
+            problem=None,
             last_spent=None,
             takeovers=0,
         )
@@ -100,6 +105,7 @@ class State:
                     state,
                     faults=self.faults + 1,
                     takeovers=0,
+                    problem=spent.error if spent.code.startswith(OPINION_CODES) else self.problem,
                     schema_refused=self.schema_refused or spent.code == RESPONSE_FORMAT_REFUSED,
                 )
             case "nudged" | "regenerated":
