@@ -89,7 +89,7 @@ class Narrator:
         """Tell what is left of `entry`, which has just been kept."""
         self._at, at_ms = 0, _time_of(entry)
         events = self._tell(self._beginning(entry), at_ms)
-        if isinstance(entry, Spent):  # its words are not told again, so all of them count as told
+        if _gives_up_words(entry):  # they are not told again, so all of them count as told
             self._at = self._told = max(self._at, self._told)
         events += self._tell(self._rest(entry), at_ms)
         self.seq += 1
@@ -268,6 +268,11 @@ def _usage_unit(role: str, usage: Usage) -> _Unit:
 def _error_unit(error: str, code: str, scope: Scope, *, will_retry: bool) -> _Unit:
     data = {"error": error, "code": code, "scope": scope, "will_retry": will_retry}
     return _Unit("unhandled_error", data)
+
+
+def _gives_up_words(entry: Entry) -> bool:
+    """Whether what was shown before `entry` is no part of it: an attempt is spent, or broke with the run."""
+    return isinstance(entry, Spent) or (isinstance(entry, Ended) and entry.verdict is None)
 
 
 def _time_of(entry: Entry) -> int:
