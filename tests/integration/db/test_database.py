@@ -1,0 +1,226 @@
+"""Transactions, raw statements, and a database that goes away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+import pytest
+from sqlalchemy import select, text
+
+from parley.server.accounts.service import create_account
+from parley.server.db.database import Database, PoolOptions, plain_url
+from parley.server.db.tables import Account
+from parley.server.errors import DatabaseAway
+from tests.integration.db.cable import Cable
+
+
+@pytest.fixture
+async def cable(database_url: str) -> AsyncIterator[Cable]:
+    """A way to the server that can be cut."""
+    parts = urlsplit(database_url)
+    async with Cable.to(parts.hostname or "", parts.port or 5432) as found:
+        yield found
+
+
+@pytest.fixture
+async def cabled(cable: Cable, database_url: str) -> AsyncIterator[Database]:
+    """A database behind the cable."""
+    user = urlsplit(database_url).username
+    url = urlunsplit(urlsplit(database_url)._replace(netloc=f"{user}@127.0.0.1:{cable.port}"))
+    database = Database(url, PoolOptions(size=2, overflow=0, timeout_s=0.2, connect_timeout_s=1))
+    yield database
+    await database.close()
+
+
+async def names(database: Database) -> set[str]:
+    """All accounts."""
+    async with database.session() as session:
+        return set(await session.scalars(select(Account.name)))
+
+
+async def test_end_of_the_block_commits(database: Database) -> None:
+    async with database.session() as session:
+        await create_account(session, "kept")
+    assert await names(database) == {"kept"}
+
+
+async def test_raising_rolls_everything_back(database: Database) -> None:
+    done: list[str] = []
+
+    async def say() -> None:
+        done.append("ran")
+
+    async def attempt() -> None:
+        async with database.session() as session:
+            await create_account(session, "lost")
+            session.after_commit(say)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await attempt()
+    assert await names(database) == set()
+    assert done == []
+
+
+async def test_actions_after_commit_see_what_was_committed(database: Database) -> None:
+    seen: list[set[str]] = []
+
+    async def look() -> None:
+        seen.append(await names(database))
+
+    async with database.session() as session:
+        await create_account(session, "kept")
+        session.after_commit(look)
+        assert seen == []
+    assert seen == [{"kept"}]
+
+
+async def test_raw_statement_is_its_own_transaction(database: Database) -> None:
+    async with database.raw() as connection:
+        await connection.execute(
+            "INSERT INTO accounts (id, name, plan) VALUES (gen_random_uuid(), 'a', 'free')"
+        )
+        assert not connection.is_in_transaction()
+        assert await names(database) == {"a"}
+        with pytest.raises(asyncpg.UniqueViolationError):
+            await connection.execute("INSERT INTO plans SELECT * FROM plans")
+        assert await connection.fetchval("SELECT count(*) FROM accounts") == 1
+
+
+async def test_block_holds_no_connection_before_its_first_statement(database_url: str) -> None:
+    database = Database(database_url, PoolOptions(size=1, overflow=0, timeout_s=0.2))
+    try:
+        async with database.session(), database.session() as inner:
+            assert await inner.scalar(text("SELECT 1")) == 1
+    finally:
+        await database.close()
+
+
+async def test_full_pool_is_a_database_away(database_url: str) -> None:
+    database = Database(database_url, PoolOptions(size=1, overflow=0, timeout_s=0.1))
+    try:
+        async with database.raw():
+            with pytest.raises(DatabaseAway):
+                await names(database)
+        assert await names(database) == set()
+    finally:
+        await database.close()
+
+
+async def test_closed_port_is_a_database_away(unused_tcp_port: int) -> None:
+    database = Database(f"postgresql://postgres@127.0.0.1:{unused_tcp_port}/x")
+    with pytest.raises(DatabaseAway):
+        await names(database)
+    with pytest.raises(DatabaseAway):
+        async with database.raw():
+            pytest.fail("there is no connection")
+
+
+async def test_missing_database_is_a_database_away(database_url: str) -> None:
+    database = Database(urlunsplit(urlsplit(database_url)._replace(path="/there_is_none")))
+    with pytest.raises(DatabaseAway):
+        await names(database)
+
+
+async def test_silent_server_is_given_up(cable: Cable, cabled: Database) -> None:
+    assert await names(cabled) == set()
+    cable.silence()
+    with pytest.raises(DatabaseAway):
+        await cabled.check(0.2)
+
+
+async def test_cut_before_the_commit_leaves_nothing(
+    cable: Cable, cabled: Database, database: Database
+) -> None:
+    async def attempt() -> None:
+        async with cabled.session() as session:
+            await create_account(session, "half-made")
+            cable.cut()
+
+    with pytest.raises(DatabaseAway):
+        await attempt()
+    assert await names(database) == set()
+    cable.mend()
+    await _until_back(cabled)
+    assert await names(cabled) == set()
+
+
+async def test_cut_under_a_raw_statement_is_a_database_away(cable: Cable, cabled: Database) -> None:
+    async def attempt() -> None:
+        async with cabled.raw() as connection:
+            asyncio.get_running_loop().call_later(0.05, cable.cut)
+            await connection.execute("SELECT pg_sleep(10)")
+
+    with pytest.raises(DatabaseAway):
+        await attempt()
+    cable.mend()
+    await _until_back(cabled)
+
+
+async def test_ended_sessions_are_a_database_away_once(database: Database, cabled: Database) -> None:
+    assert await names(cabled) == set()
+    async with database.session() as session:
+        await session.execute(
+            text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
+                "AND pid <> pg_backend_pid()"
+            )
+        )
+    with pytest.raises(DatabaseAway):
+        await names(cabled)
+    assert await names(cabled) == set()
+
+
+async def test_wrong_statement_is_no_database_away(database: Database) -> None:
+    with pytest.raises(Exception, match="no_such_table"):
+        async with database.session() as session:
+            await session.execute(text("SELECT * FROM no_such_table"))
+
+
+async def test_long_statement_is_stopped(database_url: str) -> None:
+    database = Database(database_url, PoolOptions(statement_timeout_s=0.1))
+    try:
+        with pytest.raises(Exception, match="statement timeout"):
+            async with database.session() as session:
+                await session.execute(text("SELECT pg_sleep(5)"))
+    finally:
+        await database.close()
+
+
+async def test_pooler_mode_keeps_no_statement_names(database_url: str) -> None:
+    """C173."""
+    database = Database(database_url, PoolOptions(pooler_mode=True))
+    try:
+        async with database.session() as session:
+            for number in range(3):
+                assert await session.scalar(text("SELECT CAST(:n AS int)"), {"n": number}) == number
+            assert await session.scalar(text("SELECT count(*) FROM pg_prepared_statements")) <= 1
+    finally:
+        await database.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["postgres://u@h/d", "postgresql://u@h/d", "postgresql+asyncpg://u@h/d", "postgresql+psycopg://u@h/d"],
+)
+def test_usual_addresses_are_taken(url: str) -> None:
+    assert plain_url(url) == "postgresql://u@h/d"
+
+
+@pytest.mark.parametrize("url", ["", "mysql://u@h/d", "localhost:5432"])
+def test_other_addresses_are_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="postgresql://"):
+        plain_url(url)
+
+
+async def _until_back(database: Database) -> None:
+    for _ in range(5):
+        try:
+            await names(database)
+        except DatabaseAway:
+            continue
+        return
+    pytest.fail("the database did not come back")
