@@ -20,7 +20,7 @@ _SAYINGS = (
     r"what can i do for you\b",
     r"is there anything else (?:that )?i can (?:help|assist) (?:you )?with\b",
     r"is there anything else (?:that )?i can (?:do for|help|assist) you\b",
-    rf"as (?:an ai|(?:an?|your) {_MACHINE}),? i(?:'m|'ll| am| can| do| don't| have| was| will)\b",
+    rf"as (?:an ai|(?:an?|your) {_MACHINE}),? i(?:'m|'ll| am| can| cannot| do| don't| have| was| will)\b",
     r"as (?:a|your) (?:customer )?(?:support|service) (?:agent|assistant|representative),? i\b",
     # Not "an AI assistant developer" or "agent tester": those are people.
     rf"{_I_AM} (?:an?|your) {_MACHINE}\b(?! \w+(?:er|or|ist)\b)",

@@ -80,6 +80,7 @@ class OwnWords:
             return ""
         if label.kind == "own" and not self._has_shown and not self._has_label:
             self._has_label = True
+            self._margin.clear()
             return text[label.end :]
         return text
 
