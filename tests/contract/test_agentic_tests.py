@@ -104,6 +104,11 @@ async def test_nobody_gets_401_and_a_public_key_403(
     assert (public.status_code, public.json()["code"]) == (403, "public_key_refused")
 
 
+async def test_key_is_asked_for_before_the_body_is_read(client: httpx.AsyncClient, test_id: UUID) -> None:
+    assert (await client.post(PATH, content=b"{")).status_code == 401
+    assert (await client.patch(f"{PATH}/{test_id}", content=b"{")).status_code == 401
+
+
 @pytest.mark.parametrize(("method", "path"), CALLS)
 async def test_key_without_the_scope_gets_403(
     client: httpx.AsyncClient, database: Database, tenant: Tenant, test_id: UUID, method: str, path: str

@@ -116,6 +116,33 @@ def test_unfit_name_of_an_unknown_field_is_not_echoed() -> None:
     assert set(problems) == {"", "user_sampling"}
 
 
+def test_very_long_unknown_name_is_told_in_part() -> None:
+    (field,) = refused(read_definition, LEAST | {"n" * 100_000: 1})
+    assert field == "n" * 100
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {str(number): 1 for number in range(80_000)},
+        {"metadata": {str(number): 1 for number in range(80_000)}},
+        {"goal": [1] * 300_000},
+        {"start": [{"role": "user", "content": [1] * 3_000}] * 100},
+    ],
+    ids=["names", "metadata", "goal", "start"],
+)
+def test_body_with_countless_faults_is_refused_without_naming_them(body: dict[str, Any]) -> None:
+    assert refused(read_definition, body) == {"": "has more than 1,000 faults"}
+
+
+def test_countless_unfit_texts_and_repeated_names_are_told_up_to_a_bound() -> None:
+    assert (
+        len(refused(read_definition, LEAST | {"metadata": {str(n): "\x00" for n in range(5_000)}})) <= 1_001
+    )
+    pairs = ",".join(f'"{n}":1,"{n}":2' for n in range(40_000))
+    assert len(refused(read_json, f"{{{pairs}}}".encode())) == 1_000
+
+
 def test_body_nested_too_deep_is_refused() -> None:
     deep: Any = 1
     for _ in range(70):

@@ -10,7 +10,7 @@ import pytest
 
 from parley.engine.messages import Message
 from parley.engine.spec import Hook, Spec, ToolMock, UserSampling
-from parley.server.definitions.read import read_definition
+from parley.server.definitions.read import read_definition, read_direct
 from parley.server.definitions.schemas import stored
 from parley.server.definitions.snapshot import (
     PriceFacts,
@@ -84,6 +84,12 @@ def test_snapshot_survives_json_and_gives_the_whole_spec() -> None:
         base_threshold=Decimal("0.85"),
         user_sampling=UserSampling(top_k=1.0, max_decay=0.5),
     )
+
+
+def test_direct_evaluation_gets_its_spec_the_same_way() -> None:
+    fields = stored(read_direct({"model": "shop:1a2b", "goal": "Get a refund", "max_turns": 3}))
+    kept = snapshot(fields, target=gateway(), profile=PROFILE, prompt_versions=PROMPTS)
+    assert spec_of(kept, seed=5) == Spec(goal="Get a refund", seed=5, max_turns=3)
 
 
 def test_prices_come_back_as_the_same_decimals() -> None:

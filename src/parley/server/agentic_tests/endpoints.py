@@ -94,7 +94,7 @@ async def list_tests(
     openapi_extra=request_body(whole_schema(Definition), examples.CREATE),
 )
 async def create_test(
-    body: DefinitionBody, caller: Writer, session: SessionDep, offer: OfferDep
+    caller: Writer, body: DefinitionBody, session: SessionDep, offer: OfferDep
 ) -> Reply[AgenticTestDetail]:
     """Makes a test. A body with faults is answered with all of them, and nothing is stored."""
     row = await service.create(session, caller.scope, offer, body)
@@ -124,8 +124,8 @@ async def read_test(
 )
 async def change_test(
     test_id: PathId,
-    body: DefinitionBody,
     caller: Writer,
+    body: DefinitionBody,
     session: SessionDep,
     offer: OfferDep,
     link: RunsDep,

@@ -7,10 +7,11 @@ body with several faults is answered with all of them.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from decimal import Decimal
 from typing import Any, NoReturn
 
-from parley.server.definitions.faults import DefinitionRefused, Fault
+from parley.server.definitions.faults import MOST_FAULTS, DefinitionRefused, Fault, path_of
 from parley.server.definitions.text import DEEPEST
 from parley.server.kit.text import is_storable
 
@@ -20,14 +21,11 @@ def read_json(raw: bytes) -> object:
     twice: list[Fault] = []
 
     def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        repeated = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
-        twice.extend(
-            Fault(field=name if is_storable(name) else "", problem="is given twice")
-            for name in dict.fromkeys(names)
-            if name in repeated
-        )
-        return dict(pairs)
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            times = Counter(name for name, _ in pairs)
+            twice.extend(_twice(name) for name, count in times.items() if count > 1)
+        return found
 
     try:
         value = json.loads(
@@ -42,8 +40,12 @@ def read_json(raw: bytes) -> object:
     except ValueError:
         raise _unreadable("holds a number with too many digits") from None
     if twice:
-        raise DefinitionRefused(twice)
+        raise DefinitionRefused(twice[:MOST_FAULTS])
     return value
+
+
+def _twice(name: str) -> Fault:
+    return Fault(field=path_of([name]) if is_storable(name) else "", problem="is given twice")
 
 
 def _unreadable(problem: str) -> DefinitionRefused:

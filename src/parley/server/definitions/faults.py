@@ -12,6 +12,10 @@ from pydantic_core import ErrorDetails
 
 from parley.server.kit.text import is_storable
 
+MOST_FAULTS = 1_000
+"""Faults named one by one; a body with more is no honest mistake, and naming them costs time."""
+_LONGEST_STEP = 100
+"""Characters of a name that are repeated in a path."""
 SHAPE_TAG = "shape:"
 """Prefix of the tags that choose between shapes of one value; they are no part of a field's path."""
 
@@ -32,9 +36,16 @@ class DefinitionRefused(Exception):
         super().__init__("; ".join(f"{fault.field or 'body'} {fault.problem}" for fault in self.faults))
 
 
+class TooManyFaults(DefinitionRefused):
+    """There is more wrong with the body than anybody would read."""
+
+    def __init__(self) -> None:
+        super().__init__([Fault(field="", problem=f"has more than {MOST_FAULTS:,} faults")])
+
+
 def path_of(steps: Iterable[str | int]) -> str:
-    """The path of a field: names and list places joined by dots."""
-    return ".".join(str(step) for step in steps)
+    """The path of a field: names and list places joined by dots, very long names cut."""
+    return ".".join(str(step)[:_LONGEST_STEP] for step in steps)
 
 
 def top_of(field: str) -> str:
@@ -44,16 +55,18 @@ def top_of(field: str) -> str:
 
 def unknown_field(name: str, known: Iterable[str]) -> str:
     """The problem of a field nobody knows, with the nearest known name where one is near."""
-    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    near = get_close_matches(name[:_LONGEST_STEP], list(known), n=1, cutoff=0.6)
     return f"is not a known field; did you mean '{near[0]}'?" if near else "is not a known field"
 
 
 def faults_of(error: ValidationError, known: Mapping[str, Sequence[str]]) -> list[Fault]:
-    """The faults behind a schema's refusal, in the words of this house.
+    """The faults behind a schema's refusal, in the words of this house. Raises `TooManyFaults`.
 
     `known` holds the names a body may have under "", and those within a field under its name.
     Text that cannot be stored is left to the check of its own, which names it better.
     """
+    if error.error_count() > MOST_FAULTS:
+        raise TooManyFaults
     details = error.errors(include_url=False)
     faults = [_fault(detail, known) for detail in details if detail["type"] != "string_unicode"]
     return [fault for fault in faults if is_storable(fault.field)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from parley.server.definitions.faults import DefinitionRefused, Fault, faults_of, top_of
+from parley.server.definitions.faults import MOST_FAULTS, DefinitionRefused, Fault, faults_of, top_of
 from parley.server.definitions.rules import broken_rules
 from parley.server.definitions.schemas import NAMES_BELOW, Definition, DirectBody, Evaluated
 from parley.server.definitions.text import unfit_values
@@ -69,7 +70,7 @@ def _read(schema: type[Read], body: object) -> Read:
 
 
 def _faults(schema: type[Evaluated], body: dict[str, Any]) -> list[Fault]:
-    faults = [*unfit_values(body)]
+    faults = list(islice(unfit_values(body), MOST_FAULTS))
     known = NAMES_BELOW | {"": tuple(schema.model_fields)}
     try:
         schema.model_validate(body)
