@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 import httpx
 import pytest
+import structlog
 from fastapi import FastAPI
 from pydantic import SecretStr
 
@@ -47,6 +48,20 @@ SECRET_KEY = "a secret key for tests, long enough"
 _EMPTY_ALL = ";".join(
     f'DELETE FROM "{table.name}"' for table in reversed(Table.metadata.sorted_tables) if table.name != "plans"
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plain_logs() -> None:
+    """Logs go through the standard library, so that `caplog` has them, and never render frames."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
 
 
 @pytest.fixture(scope="session")

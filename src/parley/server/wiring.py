@@ -15,9 +15,11 @@ from parley.server.accounts.last_used import LastUsed
 from parley.server.accounts.pace import Pace
 from parley.server.agentic_tests.open_runs import RunsLink
 from parley.server.agentic_tests.runs_of_tests import RunsOfTests
+from parley.server.agentic_tests.service import using_gateway
 from parley.server.config import Settings
 from parley.server.conversation.hooks import NoHooks
 from parley.server.conversation.parties import PartyMaker
+from parley.server.conversation.sse import StreamRules
 from parley.server.db.database import Database, PoolOptions
 from parley.server.definitions.offer import Offer
 from parley.server.direct.evaluate import DirectEvaluations, DirectLimits
@@ -34,7 +36,6 @@ from parley.server.llm.profiles import PROFILE_NAMES, SEATS, ProfileValues, Seat
 from parley.server.outbound.guard import OutboundPolicy
 from parley.server.queue.jobs import RunQueue, arq_redis
 from parley.server.runs.cancel import Canceller
-from parley.server.runs.watch import StreamLimits
 
 DEMO_LLMS = {"user": "demo-user", "judge": "demo-judge"}
 """Who plays where no llm is configured: the shipped scripted llms, wherever the base URL points."""
@@ -64,7 +65,12 @@ class Services:
     runs_link: RunsLink
     maker: PartyMaker
     direct: DirectEvaluations
-    stream_limits: StreamLimits
+    stream_rules: StreamRules
+
+    async def end_streams(self) -> None:
+        """End all open streams: direct evaluations with their terminal event, watchers to come back."""
+        self.stream_rules.closing.set()
+        await self.direct.close()
 
     @property
     def background(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
@@ -120,7 +126,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         keyring=keyring,
         outbound_policy=policy,
         llms=llms,
-        gateway_use=GatewayUse(),
+        gateway_use=GatewayUse(using_gateway),
         authenticator=Authenticator(database, clock, settings.api.key_cache_s),
         last_used=LastUsed(database, clock),
         pace=Pace(settings.api.requests_per_minute, clock),
@@ -133,7 +139,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         runs_link=RunsLink(RunsOfTests(canceller)),
         maker=maker,
         direct=direct,
-        stream_limits=StreamLimits(ping_s=settings.run.sse_ping_s, check_s=settings.run.stream_check_s),
+        stream_rules=StreamRules(ping_s=settings.run.sse_ping_s, check_s=settings.run.stream_check_s),
     )
 
 

@@ -21,14 +21,14 @@ TOKEN = new_token("private")
 def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     """What our logs write, with everything put back afterwards."""
     root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    handlers, level, before = root.handlers[:], root.level, structlog.get_config()
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     configure_logs("debug", "json")
     yield stream
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
+    structlog.configure(**before)
 
 
 @pytest.mark.parametrize(

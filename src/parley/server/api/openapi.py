@@ -43,8 +43,25 @@ def _document(app: FastAPI) -> dict[str, Any]:
         for operation in path.values():
             operation["responses"].pop("422", None)
     components = document.setdefault("components", {})
+    _hoist(document["paths"], components.setdefault("schemas", {}))
     for unused in ("HTTPValidationError", "ValidationError"):
         components.get("schemas", {}).pop(unused, None)
     components["securitySchemes"] = _SECURITY
     document["security"] = [{name: []} for name in _SECURITY]
     return document
+
+
+def _hoist(node: Any, schemas: dict[str, Any]) -> None:
+    """Move the `$defs` of schemas that rooms describe themselves to where OpenAPI looks for them."""
+    if isinstance(node, dict):
+        for name, schema in node.pop("$defs", {}).items():
+            _hoist(schema, schemas)
+            schemas.setdefault(name, schema)
+        for key, inner in node.items():
+            if isinstance(inner, str) and inner.startswith("#/$defs/"):
+                node[key] = inner.replace("#/$defs/", "#/components/schemas/")
+            else:
+                _hoist(inner, schemas)
+    elif isinstance(node, list):
+        for inner in node:
+            _hoist(inner, schemas)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 
 import uvicorn
 
@@ -13,10 +14,24 @@ from parley.server.logs import configure_logs
 from parley.server.wiring import Services, open_services
 
 
-def server_of(services: Services) -> uvicorn.Server:
+class Server(uvicorn.Server):
+    """uvicorn, telling open streams to end before it waits for open requests."""
+
+    def __init__(self, config: uvicorn.Config, services: Services) -> None:
+        super().__init__(config)
+        self._services = services
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening, end the streams, wait for what is open."""
+        ending = asyncio.create_task(self._services.end_streams(), name="end-streams")
+        await super().shutdown(sockets)
+        await ending
+
+
+def server_of(services: Services) -> Server:
     """A server that is not started yet. The address and port come from the settings."""
     api = services.settings.api
-    return uvicorn.Server(
+    return Server(
         uvicorn.Config(
             create_app(services),
             host=api.host,
@@ -29,7 +44,8 @@ def server_of(services: Services) -> uvicorn.Server:
             server_header=False,
             proxy_headers=False,
             timeout_graceful_shutdown=api.shutdown_grace_s,
-        )
+        ),
+        services,
     )
 
 

@@ -31,6 +31,11 @@ class StrictRequest(Request):
 class StrictRoute(APIRoute):
     """A route that reads its body strictly."""
 
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        # FastAPI cannot document a stream's route without a status.
+        options["status_code"] = options.get("status_code") or 200
+        super().__init__(path, endpoint, **options)
+
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         """Hand the route a `StrictRequest`."""
         handle = super().get_route_handler()
