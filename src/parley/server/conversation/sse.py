@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -17,6 +18,8 @@ from parley.server.errors import DatabaseAway
 BATCH_S = 0.02
 """One send every 20 ms: below what an eye sees, and a third of the cost of one send an event."""
 PING = b": ping\n\n"
+FAREWELL_S = 2.0
+"""Wait for the terminal event of a stream that we end; as long as a cancellation may take."""
 
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -84,43 +87,55 @@ class Outgoing:
             await asyncio.sleep(BATCH_S)
 
 
-class EventStream(Response):
-    """Sends batches until they end, the client goes, or the caller may not go on.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamRules:
+    """What holds for all open streams of this process. Seconds; `closing` is set when it stops."""
 
-    `on_leave` is called in all three cases. `may_go_on` is asked every `check_s` seconds, so that a
-    revoked key ends its open streams.
+    ping_s: float = 15.0
+    check_s: float = 5.0
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class EventStream(Response):
+    """Sends batches until they end, the client goes, the caller may not go on, or the process stops.
+
+    `may_go_on` is asked now and then, so that a revoked key ends its open streams. `on_leave` is
+    called however the stream ends; where it is given, it leads to a terminal event, which is
+    waited for unless the client has gone.
     """
 
     def __init__(
         self,
         batches: AsyncGenerator[bytes, None],
-        *,
+        rules: StreamRules,
+        may_go_on: Callable[[], Awaitable[bool]],
         on_leave: Callable[[], None] | None = None,
-        may_go_on: Callable[[], Awaitable[bool]] | None = None,
-        check_s: float = 5.0,
     ) -> None:
         super().__init__()
         self._batches = batches
-        self._on_leave = on_leave or _nothing
-        self._may_go_on = may_go_on or _always
-        self._check_s = check_s
+        self._rules = rules
+        self._may_go_on = may_go_on
+        self._on_leave = on_leave
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the response."""
         sending = asyncio.create_task(self._send(send), name="sse-send")
-        ends = (
-            asyncio.create_task(_client_left(receive), name="sse-client-left"),
-            asyncio.create_task(self._caller_refused(), name="sse-caller-refused"),
-        )
+        gone = asyncio.create_task(_client_left(receive), name="sse-client-left")
+        unwanted = asyncio.create_task(self._unwanted(), name="sse-unwanted")
+        tasks = (sending, gone, unwanted)
         try:
-            await asyncio.wait({sending, *ends}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if self._on_leave:
+                self._on_leave()
+                await asyncio.wait((sending, gone), timeout=FAREWELL_S, return_when=asyncio.FIRST_COMPLETED)
             if sending.done():
                 sending.result()
         finally:
-            self._on_leave()
-            for task in (sending, *ends):
+            if self._on_leave:
+                self._on_leave()
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(sending, *ends, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _send(self, send: Send) -> None:
         start: dict[str, Any] = {"type": "http.response.start", "status": 200, "headers": _HEADERS}
@@ -130,9 +145,14 @@ class EventStream(Response):
                 await send({"type": "http.response.body", "body": batch, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _caller_refused(self) -> None:
+    async def _unwanted(self) -> None:
         while True:
-            await asyncio.sleep(self._check_s)
+            try:
+                async with asyncio.timeout(self._rules.check_s):
+                    await self._rules.closing.wait()
+                return
+            except TimeoutError:
+                pass
             try:
                 if not await self._may_go_on():
                     return
@@ -143,11 +163,3 @@ class EventStream(Response):
 async def _client_left(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def _always() -> bool:
-    return True
-
-
-def _nothing() -> None:
-    """Nobody has to be told."""

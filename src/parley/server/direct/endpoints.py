@@ -18,7 +18,7 @@ from parley.server.agentic_tests.targets import (
     integrated_target,
 )
 from parley.server.conversation.parties import TargetGone
-from parley.server.conversation.sse import EventStream
+from parley.server.conversation.sse import EventStream, StreamRules
 from parley.server.db.database import Database
 from parley.server.db.dependencies import DatabaseDep
 from parley.server.db.session import Session
@@ -48,7 +48,6 @@ from parley.server.kit.provide import provided
 from parley.server.kit.requests import room_router
 from parley.server.runs.admit import lock_account
 from parley.server.runs.start import SEED_BOUND
-from parley.server.runs.watch import StreamLimits
 
 router = room_router("/generations", "direct evaluation")
 
@@ -80,7 +79,7 @@ async def evaluate(
     offer: Annotated[Offer, provided(Offer)],
     evaluations: Annotated[DirectEvaluations, provided(DirectEvaluations)],
     authenticator: Annotated[Authenticator, provided(Authenticator)],
-    limits: Annotated[StreamLimits, provided(StreamLimits)],
+    rules: Annotated[StreamRules, provided(StreamRules)],
 ) -> EventStream:
     """Holds one conversation and streams it. Nothing of it is stored; its cost is charged.
 
@@ -97,9 +96,9 @@ async def evaluate(
         raise InvalidRequest.field("model", UNKNOWN_TARGET) from None
     return EventStream(
         outgoing.batches(),
-        on_leave=lambda: evaluations.leave(order.call_id),
+        rules,
         may_go_on=lambda: authenticator.is_current(caller),
-        check_s=limits.check_s,
+        on_leave=lambda: evaluations.leave(order.call_id),
     )
 
 

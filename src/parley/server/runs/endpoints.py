@@ -8,7 +8,7 @@ from fastapi import Header, Response
 
 from parley.server.accounts.authenticator import Authenticator, Caller
 from parley.server.accounts.callers import requires
-from parley.server.conversation.sse import EventStream
+from parley.server.conversation.sse import EventStream, StreamRules
 from parley.server.db.dependencies import DatabaseDep, SessionDep
 from parley.server.errors import InvalidRequest, NotFound, PublicKeyRefused, ScopeMissing
 from parley.server.journal.hub import Hub
@@ -23,7 +23,7 @@ from parley.server.runs.cancel import Canceller
 from parley.server.runs.record import summary
 from parley.server.runs.repository import RunRepository
 from parley.server.runs.schemas import RunDetail, RunExport, RunSummary
-from parley.server.runs.watch import Place, RunWatcher, StreamLimits
+from parley.server.runs.watch import Place, RunWatcher
 
 router = room_router("/agentic-tests/{test_id}/runs/{run_id}", "runs")
 
@@ -80,7 +80,7 @@ async def watch_run(
     journal: Annotated[Journal, provided(Journal)],
     hub: Annotated[Hub, provided(Hub)],
     authenticator: Annotated[Authenticator, provided(Authenticator)],
-    limits: Annotated[StreamLimits, provided(StreamLimits)],
+    rules: Annotated[StreamRules, provided(StreamRules)],
     last_event_id: Annotated[
         str | None, Header(description="The `id` of the last event you have; the stream goes on after it.")
     ] = None,
@@ -96,10 +96,6 @@ async def watch_run(
     if run is None:
         raise NotFound
     watcher = RunWatcher(
-        journal, run.account_id, run.id, run.definition["fields"]["max_turns"], place, limits.ping_s
+        journal, run.account_id, run.id, run.definition["fields"]["max_turns"], place, rules.ping_s
     )
-    return EventStream(
-        watcher.batches(hub),
-        may_go_on=lambda: authenticator.is_current(caller),
-        check_s=limits.check_s,
-    )
+    return EventStream(watcher.batches(hub), rules, lambda: authenticator.is_current(caller))

@@ -19,14 +19,6 @@ POLL_S = 1.0
 """How often the journal is read while the live bus is away (product contract)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamLimits:
-    """Bounds of open streams, seconds: silence before a ping, time between looks at the caller's key."""
-
-    ping_s: float = 15.0
-    check_s: float = 5.0
-
-
 _PLACE = re.compile(r"(\d{1,9})(?::(\d{1,9}))?")
 
 
