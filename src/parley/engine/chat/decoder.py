@@ -41,7 +41,6 @@ _SNIFFED_BYTES = 1024
 """White space that may stand before a body whose first character tells what it is."""
 _MAX_NOTES = 20
 _MAX_NAME_CHARS = 100
-_EXCERPT_BYTES = 200
 
 
 class ChatDecoder:
@@ -173,7 +172,7 @@ class ChatDecoder:
                 if fault.code != "stream_malformed":
                     raise
         elif not self._has_data and self._frames.stranger is not None:
-            theirs = self._frames.stranger[:_EXCERPT_BYTES].decode(errors="replace")
+            theirs = self._disclosure.excerpt(self._frames.stranger)
             raise not_a_stream(self._content_type, self._disclosure, theirs)
 
     def _cut(self) -> InferenceFault:
@@ -208,7 +207,7 @@ class ChatDecoder:
             try:
                 chunk = read_json(data)
             except ValueError:
-                theirs = data[:_EXCERPT_BYTES].decode(errors="replace")
+                theirs = self._disclosure.excerpt(data)
                 raise self._malformed("a frame that is not JSON", theirs) from None
             self._read_chunk(chunk)
 

@@ -24,6 +24,9 @@ MAX_MESSAGE_CHARS = 2_000
 MIN_SECRET_CHARS = 4
 """Shorter secrets are not masked: they would blot out ordinary words and hide nothing."""
 MASK = "[hidden]"
+MAX_EXCERPT_CHARS = 200
+"""Enough to recognise what came; the rest of something unreadable helps nobody."""
+_EXCERPT_READ_BYTES = 16 * 1024
 
 _UNREADABLE = re.compile(r"[\x01-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
@@ -54,6 +57,11 @@ class Disclosure:
         theirs = masked(_readable(theirs), self.secrets) if self.shows_text else ""
         whole = f"{ours}: {theirs}" if theirs else ours
         return whole if len(whole) <= MAX_MESSAGE_CHARS else whole[: MAX_MESSAGE_CHARS - 1] + "…"
+
+    def excerpt(self, data: bytes) -> str:
+        """The beginning of what was sent instead of the expected, masked before it is cut."""
+        text = data[:_EXCERPT_READ_BYTES].decode(errors="replace")
+        return masked(_readable(text), self.secrets)[:MAX_EXCERPT_CHARS]
 
 
 FULL_DISCLOSURE = Disclosure()

@@ -939,6 +939,15 @@ def test_secrets_in_an_error_are_masked() -> None:
     assert fault_of(stream, disclosure=Disclosure(secrets=("sk-12345",))).message.endswith(f"bad key {MASK}")
 
 
+@pytest.mark.parametrize("start", [b"data: ", b""])
+@pytest.mark.parametrize("filler", [0, 190, 195, 199])
+def test_secret_at_the_cut_of_an_excerpt_is_masked(start: bytes, filler: int) -> None:
+    stream = start + b"x" * filler + b"sk-12345\n\n" + DONE
+    if not start:
+        stream = stream.removesuffix(DONE)
+    assert "sk-" not in fault_of(stream, disclosure=Disclosure(secrets=("sk-12345",))).message
+
+
 @pytest.mark.parametrize(
     ("payload", "message"),
     [

@@ -30,6 +30,7 @@ def payloads(*chunks: bytes) -> list[bytes]:
         pytest.param(b"data: a\r\n\r\ndata: b\r\n\r\n", [b"a", b"b"], id="C076-crlf"),
         pytest.param(b"data: a\r\rdata: b\r\r", [b"a", b"b"], id="C076-lone-cr"),
         pytest.param(b"data: a\n\r\ndata: b\r\n\n", [b"a", b"b"], id="mixed-ends"),
+        pytest.param(b"data: a\r\ndata: b\r\n\r\n", [b"a\nb"], id="C076-crlf-between-data-lines"),
         pytest.param(b"data:a\n\n", [b"a"], id="C076-no-space"),
         pytest.param(b"data:  a\n\n", [b" a"], id="only-one-space-belongs-to-the-field"),
         pytest.param(b": ping\n\n:\n\ndata: a\n: ping\n\n", [b"a"], id="C073-comments"),
@@ -60,10 +61,11 @@ def test_only_lf_and_cr_end_a_line(character: str) -> None:
 
 
 def test_event_name_belongs_to_its_frame_alone() -> None:
-    assert frames_of(b"event: error\ndata: a\n\ndata: b\n\nevent:ping\n\n") == [
+    assert frames_of(b"event: error\ndata: a\n\ndata: b\n\nevent:ping\n\nevent: last") == [
         Frame(b"a", b"error"),
         Frame(b"b", b""),
         Frame(b"", b"ping"),
+        Frame(b"", b"last"),
     ]
 
 
@@ -82,6 +84,14 @@ def test_lf_that_comes_after_its_cr_ends_no_second_line() -> None:
     assert list(parser.feed(b"\r")) == [Frame(b"a\nb")]
     assert list(parser.feed(b"\n\n")) == []
     assert list(parser.feed(b"data: c\n\n")) == [Frame(b"c")]
+
+
+def test_lf_that_comes_later_than_right_after_its_cr_ends_a_line() -> None:
+    parser = FrameParser()
+    assert list(parser.feed(b"data: a\r")) == []
+    assert list(parser.feed(b"data: b")) == []
+    assert list(parser.feed(b"\n")) == []
+    assert list(parser.feed(b"\n")) == [Frame(b"a\nb")]
 
 
 @pytest.mark.parametrize(
@@ -103,8 +113,11 @@ def test_first_line_that_is_no_field_is_remembered(stream: bytes, stranger: byte
 
 
 def test_frame_as_large_as_the_limit_passes_and_frees_its_room() -> None:
-    parser = FrameParser(max_frame_bytes=10)
-    assert list(parser.feed(b"data: 1234\n\n" * 2)) == [Frame(b"1234"), Frame(b"1234")]
+    stream = b"data: 1234\n\n" * 2
+    for size in (len(stream), 1, 10):
+        parser = FrameParser(max_frame_bytes=10)
+        chunks = (stream[start : start + size] for start in range(0, len(stream), size))
+        assert list(chain.from_iterable(map(parser.feed, chunks))) == [Frame(b"1234"), Frame(b"1234")]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +134,9 @@ def test_frame_over_the_limit_is_a_fault_however_it_is_cut(stream: bytes) -> Non
     for size in (len(stream), 1):
         parser = FrameParser(max_frame_bytes=10)
         chunks = (stream[start : start + size] for start in range(0, len(stream), size))
-        with pytest.raises(InferenceFault, match="frame of more than 10 bytes") as caught:
+        with pytest.raises(
+            InferenceFault, match="^the endpoint sent a frame of more than 10 bytes$"
+        ) as caught:
             list(chain.from_iterable(map(parser.feed, chunks)))
         assert (caught.value.code, caught.value.retryable) == ("stream_too_large", False)
 
@@ -135,7 +150,7 @@ def test_stream_over_the_limit_is_a_fault_after_the_frames_that_fit() -> None:
     parser = FrameParser(max_stream_bytes=18)
     frames = parser.feed(b"data: a\n\n" * 3)
     assert [next(frames), next(frames)] == [Frame(b"a"), Frame(b"a")]
-    with pytest.raises(InferenceFault, match="stream of more than 18 bytes") as caught:
+    with pytest.raises(InferenceFault, match="^the endpoint sent a stream of more than 18 bytes$") as caught:
         next(frames)
     assert (caught.value.code, caught.value.retryable) == ("stream_too_large", False)
 
