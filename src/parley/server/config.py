@@ -7,9 +7,10 @@ docs/reference/settings.md. A wrong value stops the start with its name.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
@@ -145,6 +146,21 @@ class ApiSettings(Group):
     )
 
 
+class IntegratedLlmSetting(BaseModel):
+    """One integrated llm: its slug, where it lives, and its prices in US dollars per million tokens."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    slug: str
+    base_url: str
+    model: str
+    api_key: SecretStr = SecretStr("")
+    system_instruction: str | None = None
+    input: Decimal = Decimal(0)
+    cached: Decimal = Decimal(0)
+    output: Decimal = Decimal(0)
+
+
 class LlmSettings(Group):
     """The provider whose llms play user and judge. Without a base URL the demo llms do."""
 
@@ -164,6 +180,12 @@ class LlmSettings(Group):
         default=60.0, gt=0, le=600, description="Wait between two meaningful pieces, seconds."
     )
     inference_timeout_s: float = Field(default=600.0, gt=0, le=3_600, description="Whole inference, seconds.")
+    integrated: tuple[IntegratedLlmSetting, ...] = Field(
+        default=(),
+        description="Systems under test that tests may name directly, as a JSON list of objects with `slug` "
+        "(`@vendor/name`), `base_url`, `model`, and optionally `api_key`, `system_instruction`, `input`, "
+        "`cached`, `output` (US dollars per million tokens).",
+    )
 
 
 class ProfileSettings(Group):
@@ -181,6 +203,11 @@ class ProfileSettings(Group):
         default="", description="Simulated user of the profile high; empty: that of medium."
     )
     high_judge: str = Field(default="", description="Judge of the profile high; empty: that of medium.")
+    prices: dict[str, tuple[Decimal, Decimal, Decimal]] = Field(
+        default={},
+        description="Prices other than the usual ones, as a JSON object of seats (`low_user`, `high_judge`, "
+        "...) with a list of input, cached and output: US dollars per million tokens.",
+    )
 
     def named(self, profile: Literal["low", "medium", "high"], role: Literal["user", "judge"]) -> str:
         """The llm of a profile and role, with lower profiles standing in; empty means the demo llm."""

@@ -16,7 +16,7 @@ from parley.server.accounts.pace import Pace
 from parley.server.agentic_tests.open_runs import RunsLink
 from parley.server.agentic_tests.runs_of_tests import RunsOfTests
 from parley.server.agentic_tests.service import using_gateway
-from parley.server.config import Settings
+from parley.server.config import IntegratedLlmSetting, Settings
 from parley.server.conversation.hooks import NoHooks
 from parley.server.conversation.parties import PartyMaker
 from parley.server.conversation.sse import StreamRules
@@ -30,8 +30,10 @@ from parley.server.journal.hub import BLOCK_MS, Hub
 from parley.server.journal.keep import Journal
 from parley.server.kit.clock import SystemClock
 from parley.server.kit.crypto import Keyring
-from parley.server.llm.integrated import IntegratedLlms
+from parley.server.llm.endpoint import LlmEndpoint
+from parley.server.llm.integrated import IntegratedLlm, IntegratedLlms
 from parley.server.llm.pool import LlmPool, PoolLimits
+from parley.server.llm.prices import Prices
 from parley.server.llm.profiles import PROFILE_NAMES, SEATS, ProfileValues, SeatValues, profiles_of
 from parley.server.outbound.guard import OutboundPolicy
 from parley.server.queue.jobs import RunQueue, arq_redis
@@ -107,7 +109,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     connections = settings.llm.max_connections
     llms = LlmPool(PoolLimits(operator_connections=connections, customer_connections=connections), policy)
     opened.push_async_callback(llms.close)
-    keyring = Keyring(settings.secret.revealed())
+    keyring = keyring_of(settings)
     offer = offer_of(settings)
     maker = PartyMaker(
         llms, offer.profiles, offer.integrated, GatewayVault(database, keyring), clock, deadlines_of(settings)
@@ -153,16 +155,37 @@ def redis_pool(settings: Settings, timeout_s: float) -> ConnectionPool:
 
 
 def offer_of(settings: Settings) -> Offer:
-    """The profiles that tests may use. Raises ValueError if a seat is empty."""
+    """The profiles and integrated llms that tests may use.
+
+    Raises ValueError for prices of a seat that does not exist, and for a malformed or repeated slug.
+    """
+    llm = settings.llm
+    prices = {
+        seat: Prices(input=i, cached=c, output=o) for seat, (i, c, o) in settings.profile.prices.items()
+    }
     seats = {
-        (name, seat): SeatValues(model=settings.profile.named(name, seat) or DEMO_LLMS[seat])
+        (name, seat): SeatValues(
+            model=settings.profile.named(name, seat) or DEMO_LLMS[seat],
+            prices=prices.pop(f"{name}_{seat}", None),
+        )
         for name in PROFILE_NAMES
         for seat in SEATS
     }
-    values = ProfileValues(
-        base_url=settings.llm.base_url, api_key=settings.llm.api_key.get_secret_value() or None, seats=seats
+    if prices:
+        raise ValueError(f"PARLEY_PROFILE_PRICES names seats that do not exist: {', '.join(prices)}")
+    values = ProfileValues(base_url=llm.base_url, api_key=llm.api_key.get_secret_value() or None, seats=seats)
+    return Offer(profiles=profiles_of(values), integrated=IntegratedLlms(map(_integrated, llm.integrated)))
+
+
+def _integrated(setting: IntegratedLlmSetting) -> IntegratedLlm:
+    endpoint = LlmEndpoint(
+        base_url=setting.base_url,
+        model=setting.model,
+        api_key=setting.api_key.get_secret_value() or None,
+        system_instruction=setting.system_instruction,
     )
-    return Offer(profiles=profiles_of(values), integrated=IntegratedLlms(()))
+    prices = Prices(input=setting.input, cached=setting.cached, output=setting.output)
+    return IntegratedLlm(slug=setting.slug, endpoint=endpoint, prices=prices)
 
 
 def deadlines_of(settings: Settings) -> Deadlines:
@@ -171,6 +194,14 @@ def deadlines_of(settings: Settings) -> Deadlines:
     return Deadlines(
         first_piece_s=llm.first_token_timeout_s, idle_s=llm.idle_timeout_s, whole_s=llm.inference_timeout_s
     )
+
+
+def keyring_of(settings: Settings) -> Keyring:
+    """The keys that seal customers' secrets. Raises ValueError naming the setting."""
+    try:
+        return Keyring(settings.secret.revealed())
+    except ValueError as fault:
+        raise ValueError(f"PARLEY_SECRET_KEYS: {fault}") from None
 
 
 def _pool_options(settings: Settings) -> PoolOptions:
