@@ -129,7 +129,9 @@ class Held:
     @property
     def outcome(self) -> tuple[str, str, str, int] | None:
         verdict = self.ended.verdict
-        return verdict and (verdict.outcome, verdict.reason, verdict.state, verdict.turn_number)
+        if verdict is None:
+            return None
+        return verdict.outcome, verdict.reason, verdict.state, verdict.turn_number
 
 
 def _kind(entry: Entry) -> str:
@@ -163,6 +165,19 @@ async def go_on(story: Story, held: Held, kept: Sequence[Entry] = (), **ports: A
 
 async def hold(story: Story, kept: Sequence[Entry] = (), **ports: Any) -> Held:
     return await go_on(story, begin(story, kept), kept, **ports)
+
+
+async def hold_until(at: int, story: Story, held: Held) -> Held:
+    """Hold the story until `at` events have come, and leave it to another worker then."""
+    parties = scripted_parties(
+        held.user, held.gateway, held.judge, guard=held.guard, tools=story.spec.tool_mocks
+    )
+    async with aclosing(converse(story.spec, parties)) as events:
+        async for event in events:
+            held.events.append(event)
+            if len(held.events) == at:
+                held.guard.stop(HANDED_OVER)
+    return held
 
 
 def attempts_of(role: Speaking, entries: Sequence[Entry]) -> int:
@@ -260,7 +275,7 @@ def stories() -> dict[str, Story]:
     """One story of each kind, by name."""
     leaves = says("Bye. ", EXIT_TOKEN)
     leaves_silently = says(EXIT_TOKEN)
-    two = {
+    two: dict[str, Any] = {
         "user": [says("One."), says("Two."), says("Three.")],
         "gateway": [says("A."), says("B."), says("C.")],
     }
@@ -401,7 +416,12 @@ def random_story(seed: int) -> Story:
 
 
 def _at_random(seed: int, purpose: str, reply: Callable[[Draw, int], Reply]) -> Callable[[int], Reply]:
-    return lambda number: reply(draw(seed, number, purpose), number)
+    def at(number: int) -> Reply:
+        if draw(seed, number // 4, f"{purpose} is down").below(25) == 0:
+            return fails("http_error", "Half", status=500)
+        return reply(draw(seed, number, purpose), number)
+
+    return at
 
 
 def _user_reply(chance: Draw, number: int) -> Reply:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 import pytest
 
 from parley.engine.attempt import Attempt, merged
-from parley.engine.chat.pieces import Usage
+from parley.engine.chat.pieces import Piece, Usage
 from parley.engine.fakes import (
     OpenGuard,
     Reply,
@@ -93,7 +94,7 @@ async def test_silence_is_a_fault_that_may_be_retried(reply: Reply, code: str) -
 
 async def test_stream_without_a_closing_is_cut() -> None:
     class Mute(ScriptedSpeaker):
-        async def attempt(self, messages, options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG002
+        async def attempt(self, messages, options):  # type: ignore[no-untyped-def]
             yield Text(text="Hel")
 
     with Patience(OpenGuard(), None) as patience:
@@ -139,7 +140,7 @@ async def test_timing_is_told_from_the_clock() -> None:
     clock = StillClock(at_s=100.0)
 
     class Slow(ScriptedSpeaker):
-        async def attempt(self, messages, options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        async def attempt(self, messages, options):  # type: ignore[no-untyped-def]
             await clock.sleep(0.25)
             async for piece in super().attempt(messages, options):
                 yield piece

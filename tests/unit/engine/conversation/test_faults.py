@@ -391,7 +391,7 @@ def bounds_hold(run: Held, story: Story) -> None:
         opened = sum(isinstance(e, Opened) and e.role == role for e in run.events)
         assert opened == len(asked) == attempts_of(role, run.entries)  # type: ignore[arg-type]
         assert len(asked) <= most
-    assert run.ended
+    assert run.ended is run.entries[-1]
 
 
 @pytest.mark.parametrize("name", sorted(stories()))

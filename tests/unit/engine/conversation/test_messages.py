@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -151,7 +152,7 @@ def test_wire_form_of_a_line() -> None:
 
 
 def test_content_parts_are_sent_as_written_and_read_as_words() -> None:
-    parts = [
+    parts: list[dict[str, Any]] = [
         {"type": "text", "text": "a"},
         {"type": "image_url", "image_url": {}},
         {"type": "text", "text": "b"},

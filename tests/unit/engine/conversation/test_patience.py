@@ -80,13 +80,15 @@ async def test_gap_is_counted_from_the_piece_before() -> None:
 
 
 async def test_end_of_the_pieces_is_the_end() -> None:
-    async def nothing() -> AsyncGenerator[int, None]:
-        for number in ():
-            yield number
+    async def one() -> AsyncGenerator[int, None]:
+        yield 1
 
-    with Patience(OpenGuard(), FAR) as patience, pytest.raises(StopAsyncIteration):
+    pieces = one()
+    with Patience(OpenGuard(), FAR) as patience:
         patience.begin()
-        await patience.next(nothing())
+        assert await patience.next(pieces) == 1
+        with pytest.raises(StopAsyncIteration):
+            await patience.next(pieces)
 
 
 async def test_slow_consumer_is_not_an_idle_llm() -> None:
