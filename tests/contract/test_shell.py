@@ -173,6 +173,20 @@ async def test_document_names_every_route_with_its_errors(client: httpx.AsyncCli
     assert set(_references(document)) <= schemas
 
 
+async def test_page_of_the_reference_needs_nothing_from_elsewhere(client: httpx.AsyncClient) -> None:
+    document = (await client.get("/openapi.json")).json()
+    page = await client.get("/docs")
+    assert page.status_code == 200
+    assert page.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    for loading in ("<script", "src=", "@import", "<link"):
+        assert loading not in page.text
+    for path in document["paths"]:
+        assert f"<code>{path}</code>" in page.text
+    for shown in ("max_completion_tokens", "invalid_request", "gateway_in_use", "sk-par-"):
+        assert shown in page.text
+
+
 def _references(node: Any) -> Iterator[str]:
     if isinstance(node, dict):
         if isinstance(node.get("$ref"), str):

@@ -13,7 +13,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from parley.server.api import health
 from parley.server.api.middleware import BodyCap, HostCheck, RequestShell
-from parley.server.api.openapi import install_openapi
+from parley.server.api.openapi import install_openapi, install_reference
 from parley.server.api.rendering import install_error_handlers
 from parley.server.api.routers import LARGE_BODIES, ROUTERS
 from parley.server.config import ApiSettings
@@ -41,11 +41,13 @@ def create_app(services: Services) -> FastAPI:
         lifespan=_lifespan(services),
         middleware=_middleware(services.settings.api),
         redirect_slashes=False,
+        docs_url=None,
         redoc_url=None,
     )
     app.state.provided = services.by_type()
     install_error_handlers(app)
     install_openapi(app)
+    install_reference(app)
     app.include_router(health.router)
     for router in ROUTERS:
         app.include_router(router, responses=_EVERYWHERE)

@@ -6,6 +6,9 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse
+
+from parley.server.api.reference import reference_page
 
 _SECURITY = {
     "Bearer": {"type": "http", "scheme": "bearer", "description": "`Authorization: Bearer sk-par-...`"},
@@ -18,6 +21,7 @@ _SECURITY = {
         "description": "Last resort; an operator may switch it off.",
     },
 }
+_PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 _DESCRIPTION = """\
 Tests conversational agents the way people use them.
 
@@ -35,6 +39,17 @@ def install_openapi(app: FastAPI) -> None:
         return app.openapi_schema
 
     app.openapi = build  # type: ignore[method-assign]
+
+
+def install_reference(app: FastAPI) -> None:
+    """Serve the document as a page for people at `/docs`, made when it is first asked for."""
+    made: list[str] = []
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        if not made:
+            made.append(reference_page(app.openapi()))
+        return HTMLResponse(made[0], headers={"Content-Security-Policy": _PAGE_POLICY})
 
 
 def _document(app: FastAPI) -> dict[str, Any]:
