@@ -94,7 +94,10 @@ async def test_silence_is_a_fault_that_may_be_retried(reply: Reply, code: str) -
 
 async def test_stream_without_a_closing_is_cut() -> None:
     class Mute(ScriptedSpeaker):
-        async def attempt(self, messages, options):  # type: ignore[no-untyped-def]
+        async def attempt(
+            self, messages: Sequence[Message], options: AttemptOptions
+        ) -> AsyncGenerator[Piece, None]:
+            assert (messages, options) == (ASKED, AttemptOptions())
             yield Text(text="Hel")
 
     with Patience(OpenGuard(), None) as patience:
@@ -140,7 +143,9 @@ async def test_timing_is_told_from_the_clock() -> None:
     clock = StillClock(at_s=100.0)
 
     class Slow(ScriptedSpeaker):
-        async def attempt(self, messages, options):  # type: ignore[no-untyped-def]
+        async def attempt(
+            self, messages: Sequence[Message], options: AttemptOptions
+        ) -> AsyncGenerator[Piece, None]:
             await clock.sleep(0.25)
             async for piece in super().attempt(messages, options):
                 yield piece
