@@ -150,6 +150,8 @@ class _Performance:
             if may_leave and (reply.exited or is_last_reply):
                 return self._user_spoke(step, attempt, parts, exited=True)
             return self._rejected(step, attempt, "reply_empty", will_retry=not is_last_reply)
+        if code == "reply_repeated" and reply.exited:
+            code = None  # a goodbye may well be said twice
         if code and not is_last_reply:
             return self._rejected(step, attempt, code, will_retry=True)
         if code in ("reply_role_swap", "reply_plan_leak"):

@@ -132,6 +132,15 @@ async def test_repeated_message_is_nudged_once_and_then_sent() -> None:
     assert run.spent[0].reason == "nudged"
 
 
+async def test_goodbye_may_be_said_twice() -> None:
+    story = Story(
+        user=[says("Thanks, bye."), says("Thanks, bye. ", EXIT_TOKEN)],
+        gateway=[says("A1"), says("A2")],
+        judge=[NEUTRAL] * 2,
+    )
+    assert (await hold(story)).kinds == [*TURN, "exit", "assistant", "opinion", "ended"]
+
+
 async def test_message_costs_two_replies_whatever_is_wrong_with_them() -> None:
     run = await one_turn(SILENT, says("How can I help you today?"))
     assert run.kinds == ["reply_empty", "reply_role_swap", "ended"]
