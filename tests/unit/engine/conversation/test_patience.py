@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
 import pytest
@@ -71,6 +72,20 @@ async def test_inference_that_goes_on_and_on_is_ended() -> None:
     deadlines = Deadlines(first_piece_s=LATE_S, idle_s=LATE_S, whole_s=SOON_S)
     assert await limit_of(ticking(), deadlines) == "inference_timeout"
     assert is_undisturbed()
+
+
+async def kept_alive(count: int) -> AsyncGenerator[int, None]:
+    """Pieces, then a connection that shows signs of life and says nothing."""
+    for number in range(count):
+        yield number
+    for _sign_of_life in itertools.count():
+        await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize(("count", "limit"), [(0, "first_token_timeout"), (1, "idle_timeout")])
+async def test_keep_alives_are_no_pieces(count: int, limit: str) -> None:
+    deadlines = Deadlines(first_piece_s=SOON_S, idle_s=SOON_S, whole_s=LATE_S)
+    assert await limit_of(kept_alive(count), deadlines) == limit
 
 
 async def test_gap_is_counted_from_the_piece_before() -> None:
