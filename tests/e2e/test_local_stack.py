@@ -257,6 +257,22 @@ def test_without_a_terminal_the_demo_can_end_after_its_verdicts(tmp_path: Path) 
     assert "\x1b" not in ran.stdout
 
 
+def test_a_database_that_is_away_is_named(tmp_path: Path) -> None:
+    nowhere = f"127.0.0.1:{free_port()}"
+    ran = run_parley(
+        "dev",
+        "--data-dir",
+        str(tmp_path / "data"),
+        "--port",
+        str(free_port()),
+        PARLEY_DATABASE_URL=f"postgresql://postgres:hidden@{nowhere}/parley",
+    )
+    assert ran.returncode == 2
+    assert f"The database at {nowhere} cannot be used" in ran.stdout
+    assert "Traceback" not in ran.stdout + ran.stderr
+    assert "hidden" not in ran.stdout + ran.stderr
+
+
 def test_no_demo_llms_without_a_provider_is_explained(tmp_path: Path) -> None:
     ran = run_parley("dev", "--no-demo-llms", "--data-dir", str(tmp_path / "data"))
     assert ran.returncode == 2

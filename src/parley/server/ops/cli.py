@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 from uuid import UUID
@@ -68,7 +69,7 @@ def dev(
     options = StackOptions(
         port=port,
         folder=data_dir,
-        demo=demo or exit_after_demo,
+        demo=demo,
         exit_after_demo=exit_after_demo,
         demo_llms=demo_llms,
         verbose=verbose,
@@ -85,10 +86,7 @@ def api() -> None:
 
       PARLEY_API_HOST=0.0.0.0 PARLEY_SECRET_KEYS=... parley api
     """
-    from parley.server.api.serve import run
-
-    with plainly():
-        run()
+    _start("parley.server.api.serve:run")
 
 
 @app.command(rich_help_panel=_OPERATE)
@@ -99,10 +97,7 @@ def worker() -> None:
 
       PARLEY_WORKER_CONCURRENCY=200 parley worker
     """
-    from parley.server.worker.main import main
-
-    with plainly():
-        main()
+    _start("parley.server.worker.main:main")
 
 
 @app.command(rich_help_panel=_OPERATE)
@@ -180,6 +175,12 @@ def doctor() -> None:
     with plainly():
         if not asyncio.run(_examine()):
             raise typer.Exit(1)
+
+
+def _start(shell: str) -> None:
+    """Run another shell in this process. The shells stand side by side: they know no more than a name."""
+    with plainly():
+        pkgutil.resolve_name(shell)()
 
 
 async def _examine() -> bool:

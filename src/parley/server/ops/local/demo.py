@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ TESTS = "/api/v1/agentic-tests"
 _RECONNECTS = 5
 _SILENCE_S = 60.0
 """The server sends a comment at least every 30 s."""
+_STALLED_S = 120.0
+"""Without an event for so long a run is stuck: an llm has to begin within 60 s, and is asked again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +117,17 @@ class DemoClient:
             if answer.is_error:
                 answer.read()
                 raise _refused("GET", path, answer)
+            heard_s = time.monotonic()
             for line in answer.iter_lines():
                 field, _, value = line.partition(": ")
+                if field == "" and time.monotonic() - heard_s > _STALLED_S:
+                    raise LocalStackError(
+                        "A demo run is stuck; logs/worker.log in the data folder may tell why."
+                    )
                 if field == "id":
                     last_id = value
                 elif field == "data":
+                    heard_s = time.monotonic()
                     event = json.loads(value)["event"]
                     yield last_id, event["type"], event["data"]
 

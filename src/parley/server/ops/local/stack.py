@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import os
 import signal
@@ -49,6 +50,9 @@ def run_stack(options: StackOptions) -> int:
     """Run until a person stops it; the exit code."""
     # Logs and records hold what concerns nobody else on this machine.
     os.umask(0o077)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal without bars and ticks gets question marks, not an error.
+        sys.stdout.reconfigure(errors="replace")
     voice = Voice(Console(highlight=False), verbose=options.verbose)
     supervisor = Supervisor(voice.say)
     try:
@@ -188,6 +192,8 @@ class Stack:
         self._supervisor.start(self._command("worker", environment), restart=True)
         self._supervisor.watch(lambda: _answers(f"{addresses.api_url}/readyz"), _READY_TIMEOUT_S, "the API")
         self._voice.done("API, worker" + (", demo llms" if addresses.demo_llm_url else ""))
+        if "degraded" in httpx.get(f"{addresses.api_url}/readyz", trust_env=False).text:
+            self._voice.warning("Redis does not answer; runs start seconds late until it does")
         if known is not None and not _opens(known, addresses.api_url):
             # The key belongs to another database, or was revoked.
             account = self._prepare(environment, with_account=True)

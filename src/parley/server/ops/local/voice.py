@@ -31,6 +31,10 @@ class Voice:
         """Something that went well."""
         self.say(f"  ✓ {line}", style="green")
 
+    def warning(self, line: str) -> None:
+        """Something that works, though not as it should."""
+        self.say(f"  ! {line}", style="yellow")
+
     def trouble(self, text: str) -> None:
         """Something that went wrong, in full."""
         self.say(text, style="bold red")
