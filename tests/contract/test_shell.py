@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -171,6 +172,17 @@ async def test_document_names_every_route_with_its_errors(client: httpx.AsyncCli
     assert without_version == {"/livez", "/readyz", "/schemas/run-export-1.json"}
     schemas = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
     assert set(_references(document)) <= schemas
+
+
+async def test_every_body_of_several_fields_is_shown_by_an_example(client: httpx.AsyncClient) -> None:
+    document = (await client.get("/openapi.json")).json()
+    schemas = document["components"]["schemas"]
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+            shapes = [schemas[name.rpartition("/")[2]] for name in _references(content)]
+            if any(len(shape.get("properties", {})) > 1 for shape in shapes):
+                assert "example" in json.dumps([content, shapes]), operation["operationId"]
 
 
 async def test_page_of_the_reference_needs_nothing_from_elsewhere(client: httpx.AsyncClient) -> None:

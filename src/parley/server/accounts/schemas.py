@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from parley.server.accounts.scopes import KeyKind, KeyScope
 from parley.server.kit.schemas import Answer, Body, Instant, InstantIn
@@ -13,6 +13,10 @@ from parley.server.kit.schemas import Answer, Body, Instant, InstantIn
 
 class KeyCreate(Body):
     """A key to be made."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "pipeline", "scopes": ["tests:read", "runs:write"]}]}
+    )
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")] = Field(
         description="What the key is for.", examples=["pipeline"]

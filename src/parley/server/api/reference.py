@@ -111,6 +111,7 @@ def _body(document: Mapping[str, Any], operation: Mapping[str, Any]) -> str:
         return ""
     examples = [content["example"]] if "example" in content else []
     examples += [example["value"] for example in content.get("examples", {}).values() if "value" in example]
+    examples += _resolved(document, content["schema"]).get("examples", [])
     return "<h3>Body</h3>" + _fields(document, content["schema"]) + "".join(map(_pre, examples))
 
 
@@ -141,7 +142,9 @@ def _fields(document: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
             _kind(document, field) + ("" if name in required else _default(field)),
             field.get("description", ""),
         )
-        for name, field in resolved.get("properties", {}).items()
+        for name, field in sorted(
+            resolved.get("properties", {}).items(), key=lambda pair: pair[0] not in required
+        )
     ]
     return _table(("field", "accepted", "meaning"), rows) if rows else ""
 
@@ -167,8 +170,13 @@ def _kind(document: Mapping[str, Any], schema: Mapping[str, Any], depth: int = 0
         kind = (
             "{" + ", ".join(f"{name}: {_kind(document, field, depth + 1)}" for name, field in members) + "}"
         )
-    bounds = [text.format(schema[name]) for name, text in _BOUNDS.items() if name in schema]
+    bounds = [text.format(_plain(schema[name])) for name, text in _BOUNDS.items() if name in schema]
     return ", ".join([kind, *bounds])
+
+
+def _plain(bound: Any) -> Any:
+    """A whole number without its decimal point."""
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
 
 
 def _resolved(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -131,6 +131,22 @@ class _Optional(Body):
 class GatewayCreate(_Optional):
     """A gateway to be made."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "Shop support",
+                    "base_url": "https://api.example.com/v1",
+                    "model": "support-2",
+                    "api_key": "the-key-of-your-endpoint",
+                    "headers": {"X-Team": "support"},
+                    "temperature": 0.2,
+                    "timeouts": {"first_token_s": 20},
+                }
+            ]
+        }
+    )
+
     name: Name = Field(examples=["Shop support"])
     base_url: BaseUrl = Field(
         description="OpenAI-compatible, up to but without /chat/completions.",
@@ -141,6 +157,10 @@ class GatewayCreate(_Optional):
 
 class GatewayChange(_Optional):
     """What to change of a gateway: only what is sent. Objects and lists are replaced, null clears."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"temperature": None, "prices": {"input": 0.4, "output": 1.6}}]}
+    )
 
     name: Name = Field(default="", examples=["Shop support"], json_schema_extra=_no_default)
     base_url: BaseUrl = Field(
