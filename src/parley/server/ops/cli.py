@@ -86,6 +86,13 @@ def api() -> None:
 
       PARLEY_API_HOST=0.0.0.0 PARLEY_SECRET_KEYS=... parley api
     """
+    from parley.server.config import ApiSettings, variable
+    from parley.server.ops.local import ports
+
+    with plainly():
+        settings = ApiSettings()
+        if not ports.is_free(settings.port, settings.host):
+            raise ValueError(ports.busy_port_text(settings.port, f"{variable(ApiSettings, 'port')}="))
     _start("parley.server.api.serve:run")
 
 

@@ -29,12 +29,12 @@ def free_port() -> int:
         return port
 
 
-def is_free(port: int) -> bool:
+def is_free(port: int, address: str = LOOPBACK) -> bool:
     """Whether we could listen on it."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((LOOPBACK, port))
+            probe.bind((address, port))
         except OSError:
             return False
     return True
@@ -54,17 +54,17 @@ def holder_of(port: int) -> Holder | None:
     return _holder_from_lsof(port)
 
 
-def busy_port_text(port: int, option: str = "--port") -> str:
+def busy_port_text(port: int, setting: str = "--port ") -> str:
     """One sentence: the port is taken, by whom, and the way out."""
     holder = holder_of(port)
     other = next_free(port)
     if holder is None:
         return (
-            f"Port {port} is in use by a process this user cannot see; choose another with {option} {other}."
+            f"Port {port} is in use by a process this user cannot see; choose another with {setting}{other}."
         )
     return (
         f"Port {port} is in use by process {holder.pid} ({holder.command}); "
-        f"stop it with `kill {holder.pid}`, or choose another port with {option} {other}."
+        f"stop it with `kill {holder.pid}`, or choose another port with {setting}{other}."
     )
 
 
