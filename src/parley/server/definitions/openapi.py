@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from parley.server.definitions.schemas import DirectBody
+
 
 def request_body(schema: Mapping[str, Any], examples: Mapping[str, Any]) -> dict[str, Any]:
     """The `openapi_extra` of a route that reads its body itself. `examples` maps a summary to a body."""
@@ -37,6 +39,16 @@ def change_schema(kind: type[BaseModel]) -> dict[str, Any]:
     schema["properties"] = {
         name: {key: value for key, value in field.items() if key != "default"}
         for name, field in schema["properties"].items()
+    }
+    return schema
+
+
+def direct_schema() -> dict[str, Any]:
+    """The schema of a direct evaluation's body, with the two names that are resolved before it is read."""
+    schema = whole_schema(DirectBody)
+    schema["properties"] |= {
+        "user": {"type": ["string", "null"], "description": "Another name for external_user_id."},
+        "stream": {"description": "Accepted and ignored: the answer is always a stream."},
     }
     return schema
 
