@@ -74,10 +74,7 @@ class BareTalk:
         return [{"role": "system", "content": self._judge_system}, {"role": "user", "content": words}]
 
 
-_WORDS = (
-    "could you please explain a little more about the second option since it sounds close to what we need "
-    "this week and we would also like to know about delivery costs opening hours and colours before then"
-).split()
+_WORDS = ["could", "you", "please", "explain", "a", "little", "more", "about", "the", "second", "option", "since", "it", "sounds", "close", "to", "what", "we", "need", "this", "week", "and", "we", "would", "also", "like", "to", "know", "about", "delivery", "costs", "opening", "hours", "and", "colours", "before", "then"]
 
 
 def user_script(turns: int) -> bytes:
