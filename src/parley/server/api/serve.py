@@ -9,6 +9,7 @@ import socket
 import uvicorn
 
 from parley.server.api.app import create_app
+from parley.server.api.protocol import HttpProtocol
 from parley.server.config import Settings
 from parley.server.logs import configure_logs
 from parley.server.wiring import Services, open_services
@@ -37,7 +38,7 @@ def server_of(services: Services) -> Server:
             host=api.host,
             port=api.port,
             loop="none",
-            http="httptools",
+            http=HttpProtocol,
             ws="none",
             access_log=False,
             log_config=None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 from decimal import Decimal
 from uuid import UUID
@@ -12,8 +11,7 @@ import asyncpg
 from parley.engine.ports import Stop
 from parley.server.conversation.guard import ConversationGuard
 from parley.server.db.database import Database
-from parley.server.errors import DatabaseAway
-from parley.server.journal.keep import FIRST_WAIT_S, LONGEST_WAIT_S, Charge, Standing
+from parley.server.journal.keep import Charge, Standing, patiently
 
 _SETTLE = """
 WITH account AS (
@@ -77,7 +75,7 @@ class DirectAccount:
         if end is not None:
             self.seq += 1
         values = self._values(end)
-        row = await self._write(values)
+        row = await patiently(lambda: self._write(values))
         self._open.clear()
         if row is None:
             return None
@@ -89,14 +87,8 @@ class DirectAccount:
         )
 
     async def _write(self, values: tuple[object, ...]) -> asyncpg.Record | None:
-        wait_s = FIRST_WAIT_S
-        while True:
-            try:
-                async with self.database.raw() as connection:
-                    return await connection.fetchrow(_SETTLE, *values)
-            except DatabaseAway:
-                await asyncio.sleep(wait_s)
-                wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+        async with self.database.raw() as connection:
+            return await connection.fetchrow(_SETTLE, *values)
 
     def _values(self, end: CallEnd | None) -> tuple[object, ...]:
         charges = [charge for _, charge in self._open]

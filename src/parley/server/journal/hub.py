@@ -15,6 +15,7 @@ from parley.server.journal.bus import EXPIRE_S, FLUSH_S, BusMessage, read_messag
 
 BLOCK_MS = 2_000
 BATCH = 200
+RETRY_S = 1.0
 BACKLOG = 2_000
 """Messages a slow watcher may be behind; beyond it, the journal is read instead."""
 
@@ -103,7 +104,11 @@ class Hub:
                 if self._is_live:
                     _log.warning("live bus away: %s", type(error).__name__)
                 self._set_live(False)
-                await asyncio.sleep(1.0)
+                await asyncio.sleep(RETRY_S)
+            except Exception:
+                # One message nobody can read must not end the streams of all others.
+                _log.exception("live bus: a batch was dropped, watchers read the journal")
+                await asyncio.sleep(RETRY_S)
 
     async def _read_once(self) -> None:
         places: dict[str | bytes, bytes] = {self._poke_key: self._poke_place}

@@ -8,8 +8,10 @@ times as much. Nothing else writes across rooms.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TypeVar
 from uuid import UUID
 
 import asyncpg
@@ -21,6 +23,19 @@ from parley.server.errors import DatabaseAway
 
 FIRST_WAIT_S = 0.1
 LONGEST_WAIT_S = 2.0
+
+T = TypeVar("T")
+
+
+async def patiently(work: Callable[[], Awaitable[T]]) -> T:
+    """The result of `work`, which is done again until the database is there."""
+    wait_s = FIRST_WAIT_S
+    while True:
+        try:
+            return await work()
+        except DatabaseAway:
+            await asyncio.sleep(wait_s)
+            wait_s = min(wait_s * 2, LONGEST_WAIT_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +138,7 @@ class Journal:
             usage.estimated,
             lease.seconds,
         )
-        row = await self._patiently(values)
+        row = await patiently(lambda: self._write(values))
         if row is None:
             raise LeaseLost
         return Standing(
@@ -133,16 +148,10 @@ class Journal:
             cancel_requested=row["cancelled"],
         )
 
-    async def _patiently(self, values: tuple[object, ...]) -> asyncpg.Record | None:
-        wait_s = FIRST_WAIT_S
-        while True:
-            try:
-                async with self._database.raw() as connection:
-                    row = await connection.fetchrow(_KEEP, *values)
-                    return row or await connection.fetchrow(_ALREADY, *values[:4])
-            except DatabaseAway:
-                await asyncio.sleep(wait_s)
-                wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+    async def _write(self, values: tuple[object, ...]) -> asyncpg.Record | None:
+        async with self._database.raw() as connection:
+            row = await connection.fetchrow(_KEEP, *values)
+            return row or await connection.fetchrow(_ALREADY, *values[:4])
 
     async def read(self, account_id: UUID, run_id: UUID, after_seq: int = 0) -> list[Entry]:
         """The kept entries after `after_seq`, in order. Holds a connection for this one statement only."""

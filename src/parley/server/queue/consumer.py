@@ -13,6 +13,7 @@ from arq.connections import ArqRedis
 from arq.worker import Worker, func
 from redis.exceptions import RedisError
 
+from parley.server.errors import DatabaseAway
 from parley.server.queue.jobs import EXECUTE_RUN, PAYLOAD_VERSION, poke_key, queue_name
 
 IDLE_POLL_S = 5
@@ -20,6 +21,8 @@ IDLE_POLL_S = 5
 JOB_TIMEOUT_S = 86_400
 """arq's own bound on a job. Runs have theirs; this one must never be the first."""
 RESTART_S = 1.0
+SETTLE_S = 1.0
+"""Time for jobs that are over to be put away, when the process stops."""
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +51,8 @@ class Consumer:
         self._max_jobs = max_jobs
         self._worker: Worker | None = None
         self._task: asyncio.Task[None] | None = None
+        self._jobs: set[asyncio.Task[Any]] = set()
+        self._takes_jobs = True
 
     async def __aenter__(self) -> Consumer:
         self._task = asyncio.create_task(self._consume(), name="queue-consumer")
@@ -57,9 +62,15 @@ class Consumer:
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        if self._jobs:
+            await asyncio.wait(self._jobs, timeout=SETTLE_S)
+        for job in self._jobs:
+            job.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)
 
     def stop_taking(self) -> None:
         """Take no more jobs; those under way go on."""
+        self._takes_jobs = False
         if self._worker:
             self._worker.allow_pick_jobs = False
 
@@ -72,11 +83,14 @@ class Consumer:
             except (RedisError, OSError) as error:
                 _log.warning("queue away: %s", type(error).__name__)
             finally:
-                await self._settle(self._worker)
+                self._adopt(self._worker)
             await asyncio.sleep(RESTART_S)
 
-    async def _settle(self, worker: Worker) -> None:
+    def _adopt(self, worker: Worker) -> None:
+        """Own the jobs of a worker whose loop has ended."""
         for task in worker.tasks.values():
+            self._jobs.add(task)
+            task.add_done_callback(self._jobs.discard)
             task.add_done_callback(_forgive)
 
     def _new_worker(self) -> Worker:
@@ -96,13 +110,17 @@ class Consumer:
             log_results=False,
         )
         worker.poke_key = poke_key(self._prefix)
+        worker.allow_pick_jobs = self._takes_jobs
         return worker
 
     async def _execute_run(self, _: dict[Any, Any], run_id: str, version: int) -> None:
         if version != PAYLOAD_VERSION:
             _log.error("job with payload version %s left to the sweep, run %s", version, run_id)
             return
-        await self._execute(UUID(run_id))
+        try:
+            await self._execute(UUID(run_id))
+        except DatabaseAway:
+            _log.warning("run %s waits for the sweep: the database is away", run_id)
 
 
 def _forgive(task: asyncio.Task[Any]) -> None:

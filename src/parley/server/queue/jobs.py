@@ -30,13 +30,15 @@ def poke_key(prefix: str) -> str:
 
 
 def arq_redis(pool: ConnectionPool, prefix: str) -> ArqRedis:
-    """arq's client on `pool`, speaking JSON."""
-    return ArqRedis(
+    """arq's client, speaking JSON; it owns `pool` and closes it."""
+    redis = ArqRedis(
         pool,
         job_serializer=orjson.dumps,
         job_deserializer=orjson.loads,
         default_queue_name=queue_name(prefix),
     )
+    redis.auto_close_connection_pool = True
+    return redis
 
 
 class RunQueue:

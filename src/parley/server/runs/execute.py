@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from parley.server.conversation.guard import CANCELLED, HANDED_OVER, TIME_LIMIT, ConversationGuard
@@ -33,13 +34,19 @@ class Limits:
 
 @dataclass(slots=True)
 class _Held:
-    lease: Lease
-    guard: ConversationGuard
+    """A run this process holds, or is about to claim: then without lease and guard."""
+
+    task: asyncio.Task[Any] | None = field(default_factory=asyncio.current_task)
+    lease: Lease | None = None
+    guard: ConversationGuard | None = None
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Executor:
-    """Holds the runs of this process. Enter it to start its heartbeat; `drain` before leaving."""
+    """Holds the runs of this process. Enter it to start its heartbeat; `drain` before leaving.
+
+    What is still held when it is left is dropped, and waits for its lease to end.
+    """
 
     def __init__(self, stores: Stores, preparation: Preparation, limits: Limits, on_end: OnEnd) -> None:
         self._stores = stores
@@ -58,6 +65,10 @@ class Executor:
         if self._heartbeat:
             self._heartbeat.cancel()
             await asyncio.gather(self._heartbeat, return_exceptions=True)
+        left = [one.task for one in self._held.values() if one.task]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     @property
     def free(self) -> int:
@@ -74,28 +85,41 @@ class Executor:
         self._is_draining = True
         held = list(self._held.values())
         for one in held:
-            one.guard.stop(HANDED_OVER)
+            if one.guard:
+                one.guard.stop(HANDED_OVER)
         for one in held:
             await one.done.wait()
 
     async def execute(self, run_id: UUID) -> bool:
-        """Carry out the run to its end, or until it is handed over. False if it was not to be had."""
-        if self._is_draining or run_id in self._held:
+        """Carry out the run to its end, or until it is handed over.
+
+        False if it was not to be had, or there is no room; raises `DatabaseAway` if it was not claimed.
+        """
+        if self.free == 0 or run_id in self._held:
             return False
-        claimed = await claim(self._stores.database, run_id, self._limits.lease_s)
-        if claimed is None:
-            return False
-        held = self._held[run_id] = _Held(claimed.lease, ConversationGuard(claimed.standing))
+        held = self._held[run_id] = _Held()
         try:
-            if await self._hold(claimed, held.guard):
-                await self._on_end(claimed.lease.account_id)
-        except LeaseLost:
-            _log.warning("run %s was left to its new holder: the lease is lost", run_id)
+            claimed = await claim(self._stores.database, run_id, self._limits.lease_s)
+            if claimed is None:
+                return False
+            held.lease, held.guard = claimed.lease, ConversationGuard(claimed.standing)
+            has_ended = await self._carry_out(claimed, held.guard)
         finally:
             del self._held[run_id]
-            self._stores.bus.forget(run_id)
             held.done.set()
+        if has_ended:
+            await self._on_end(claimed.lease.account_id)
         return True
+
+    async def _carry_out(self, claimed: Claimed, guard: ConversationGuard) -> bool:
+        run_id = claimed.lease.run_id
+        try:
+            return await self._hold(claimed, guard)
+        except LeaseLost:
+            _log.warning("run %s was left to its new holder: the lease is lost", run_id)
+            return False
+        finally:
+            self._stores.bus.forget(run_id)
 
     async def _hold(self, claimed: Claimed, guard: ConversationGuard) -> bool:
         if claimed.standing.cancel_requested:
@@ -123,7 +147,7 @@ class Executor:
         renewed_at = loop.time()
         while True:
             await asyncio.sleep(self._limits.look_s)
-            held = list(self._held.values())
+            held = [(one.lease, one.guard) for one in self._held.values() if one.lease and one.guard]
             if not held:
                 continue
             try:
@@ -133,14 +157,16 @@ class Executor:
                 await self._look(held)
             except DatabaseAway:
                 _log.warning("heartbeat missed: the database is away")
+            except Exception:
+                _log.exception("heartbeat missed")
 
-    async def _renew(self, held: list[_Held]) -> None:
-        ours = await renew(self._stores.database, [one.lease for one in held], self._limits.lease_s)
-        for one in held:
-            if one.lease.run_id not in ours:
-                one.guard.stop(HANDED_OVER)
+    async def _renew(self, held: Sequence[tuple[Lease, ConversationGuard]]) -> None:
+        ours = await renew(self._stores.database, [lease for lease, _ in held], self._limits.lease_s)
+        for lease, guard in held:
+            if lease.run_id not in ours:
+                guard.stop(HANDED_OVER)
 
-    async def _look(self, held: list[_Held]) -> None:
-        guards = {one.lease.run_id: one.guard for one in held}
+    async def _look(self, held: Sequence[tuple[Lease, ConversationGuard]]) -> None:
+        guards = {lease.run_id: guard for lease, guard in held}
         for run_id in await cancelled_among(self._stores.database, list(guards)):
             guards[run_id].stop(CANCELLED)

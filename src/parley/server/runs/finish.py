@@ -35,24 +35,34 @@ SELECT cancel_requested_at IS NOT NULL AS cancelled FROM runs
  WHERE account_id = $1 AND id = $2 AND lease_token = $3 AND state = 'running' AND last_seq = $4 - 1
 """
 
+_WRITTEN = """
+SELECT true FROM entries WHERE account_id = $1 AND run_id = $2 AND seq = $3 AND body = $4::jsonb
+"""
+
 
 async def finish(database: Database, lease: Lease, state: State, ended: Ended) -> Ended:
     """Write the end and tell which one it is: `ended`, or a cancellation that came first.
 
-    Raises `LeaseLost`, and `DatabaseAway`.
+    Repeating a call whose answer was lost changes nothing. Raises `LeaseLost`, and `DatabaseAway`.
     """
+    cancelled = Ended(at_ms=ended.at_ms, cancelled=True, scope=ended.scope)
     async with database.raw() as connection:
         if await _write(connection, lease, state, ended):
             return ended
         row = await connection.fetchrow(
             _CANCELLED, lease.account_id, lease.run_id, lease.token, state.seq + 1
         )
-        if row is None or not row["cancelled"]:
-            raise LeaseLost
-        cancelled = Ended(at_ms=ended.at_ms, cancelled=True)
-        if not await _write(connection, lease, state, cancelled):
-            raise LeaseLost
-        return cancelled
+        if row and row["cancelled"] and await _write(connection, lease, state, cancelled):
+            return cancelled
+        for end in (ended, cancelled):
+            if await _is_written(connection, lease, state, end):
+                return end
+    raise LeaseLost
+
+
+async def _is_written(connection: RawConnection, lease: Lease, state: State, ended: Ended) -> bool:
+    body = ENTRY.dump_json(ended).decode()
+    return bool(await connection.fetchval(_WRITTEN, lease.account_id, lease.run_id, state.seq + 1, body))
 
 
 async def _write(connection: RawConnection, lease: Lease, state: State, ended: Ended) -> bool:

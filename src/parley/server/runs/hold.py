@@ -8,7 +8,7 @@ from typing import Protocol
 
 from parley.engine.converse import converse
 from parley.engine.events import Ended, Entry, Failure, Opened, Shown, Spent, role_in
-from parley.engine.plan import next_step, scope_of
+from parley.engine.plan import CallHook, Finish, next_step, scope_of
 from parley.engine.ports import Clock, Parties
 from parley.engine.spec import Spec
 from parley.engine.state import WORKER_LOST, State, fold
@@ -16,7 +16,7 @@ from parley.server.conversation.charging import Tariff
 from parley.server.conversation.guard import CANCELLED, ConversationGuard
 from parley.server.db.database import Database
 from parley.server.journal.bus import Publisher
-from parley.server.journal.keep import Journal
+from parley.server.journal.keep import Journal, patiently
 from parley.server.runs.claim import Claimed, release
 from parley.server.runs.finish import finish
 
@@ -61,8 +61,9 @@ class Holding:
     async def carry_out(self, preparation: Preparation) -> bool:
         """Carry the run to its end. False if it was handed over instead."""
         journal = self._stores.journal
-        self._state = fold(await journal.read(self._lease.account_id, self._lease.run_id))
-        prepared = await preparation.prepare(self._claimed, self._guard)
+        kept = await patiently(lambda: journal.read(self._lease.account_id, self._lease.run_id))
+        self._state = fold(kept)
+        prepared = await patiently(lambda: preparation.prepare(self._claimed, self._guard))
         if isinstance(prepared, Ended):
             await self._end(prepared)
             return True
@@ -100,7 +101,7 @@ class Holding:
         self._stores.bus.kept(self._lease.run_id, seq, entry)
 
     async def _end(self, ended: Ended) -> None:
-        written = await finish(self._stores.database, self._lease, self._state, ended)
+        written = await patiently(lambda: finish(self._stores.database, self._lease, self._state, ended))
         self._state = self._state.after(written)
         self._stores.bus.kept(self._lease.run_id, self._state.seq, written)
 
@@ -111,7 +112,7 @@ def _takeover(spec: Spec, state: State, clock: Clock) -> Spent:
     return Spent(
         role=role_in(scope_of(spec, state, step)),
         turn=step.turn if step else state.turn,
-        attempt=state.faults + 1,
+        attempt=0 if step is None or isinstance(step, CallHook | Finish) else state.faults + 1,
         reason="handed_over",
         code=WORKER_LOST,
         error="The worker that held the run was lost; another one goes on.",

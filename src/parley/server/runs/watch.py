@@ -61,17 +61,28 @@ class RunWatcher:
         self._waiting: list[WireEvent] = []
 
     async def batches(self, hub: Hub) -> AsyncGenerator[bytes, None]:
-        """What to send, up to and including the terminal event."""
+        """What to send, up to and including the terminal event.
+
+        What is kept is told first, so that an ended run needs no bus, and a slow bus delays nothing.
+        """
+        is_over = await self._read_journal()
+        if self._waiting:
+            yield self._taken()
+        if is_over:
+            return
         async with hub.watch(self._run_id) as watch:
             await self._read_journal()
             while True:
                 if self._waiting:
-                    told, self._waiting = self._waiting, []
-                    yield b"".join(map(encoded, told))
+                    yield self._taken()
                 if self._is_over:
                     return
                 if not await self._listen(watch):
                     yield PING
+
+    def _taken(self) -> bytes:
+        told, self._waiting = self._waiting, []
+        return b"".join(map(encoded, told))
 
     async def _listen(self, watch: Watch) -> bool:
         """Take what comes. False after a long silence."""
@@ -106,13 +117,15 @@ class RunWatcher:
         for delta in message.deltas:
             self._hear(self._narrator.delta(delta, message.at_ms))
 
-    async def _read_journal(self) -> None:
+    async def _read_journal(self) -> bool:
+        """Tell what was kept meanwhile. True if the end was among it."""
         try:
             entries = await self._journal.read(self._account_id, self._run_id, self._narrator.seq)
         except DatabaseAway:
-            return  # the stream stays open, and the next look tells what was missed
+            return False  # the stream stays open, and the next look tells what was missed
         for entry in entries:
             self._tell(entry)
+        return self._is_over
 
     def _tell(self, entry: Entry) -> None:
         is_old = self._narrator.seq < self._place.seq
