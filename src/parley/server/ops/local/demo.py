@@ -46,17 +46,14 @@ class Demo:
 class DemoClient:
     """The REST API with the local account's key."""
 
-    def __init__(self, dev_file: DevFile) -> None:
+    def __init__(self, dev_file: DevFile, transport: httpx.BaseTransport | None = None) -> None:
         self._http = httpx.Client(
             base_url=dev_file.url,
             headers={"Authorization": f"Bearer {dev_file.private_key}"},
             timeout=httpx.Timeout(10.0, read=_SILENCE_S),
             trust_env=False,
+            transport=transport,
         )
-
-    def close(self) -> None:
-        """Close the connections; a stream that is open ends."""
-        self._http.close()
 
     def install(self, llm_base_url: str) -> Demo:
         """Make the demo's gateway and tests, or find them, and bring the gateway's address up to date."""
@@ -139,7 +136,7 @@ class DemoShow:
         self._client = client
         self._tests = demo.tests
         self._console = console
-        self._trouble: LocalStackError | None = None
+        self._trouble: Exception | None = None
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="demo", daemon=True)
 
@@ -147,23 +144,29 @@ class DemoShow:
         """Begin."""
         self._thread.start()
 
+    def wait(self) -> None:
+        """Until it is over, well or not."""
+        self._thread.join()
+
     def stop(self) -> None:
         """Show nothing more."""
         self._stopped.set()
 
     def is_over(self) -> bool:
-        """Whether all were shown. Raises `LocalStackError` if that was not possible."""
+        """Whether all were shown. Raises what went wrong in showing them, mostly `LocalStackError`."""
+        has_ended = not self._thread.is_alive()
         if self._trouble is not None:
             raise self._trouble
-        return not self._thread.is_alive()
+        return has_ended
 
     def _run(self) -> None:
         try:
             for number, test in enumerate(self._tests, start=1):
                 self._console.rule(f"{number}/{len(self._tests)} {test.name}", align="left")
                 self._show(test)
-        except LocalStackError as trouble:
-            self._trouble = trouble
+        except Exception as trouble:
+            if not self._stopped.is_set():
+                self._trouble = trouble
 
     def _show(self, test: DemoTest) -> None:
         telling = Telling(self._console)
