@@ -74,6 +74,8 @@ def ground(folder: Path, llms: ScriptedLlms) -> Iterator[Ground]:
             "PARLEY_SECRET_KEYS": secrets.token_hex(32),
             "PARLEY_OUTBOUND_ALLOWED_NETWORKS": "127.0.0.0/8",
             "PARLEY_API_REQUESTS_PER_MINUTE": "0",
+            # 200 evaluations begin in the same instant; on a busy machine some wait longer than people would.
+            "PARLEY_DATABASE_POOL_TIMEOUT_S": "30",
             "PARLEY_LLM_BASE_URL": llms.base_url,
             "PARLEY_PROFILE_LOW_USER": USER_LLM,
             "PARLEY_PROFILE_LOW_JUDGE": JUDGE_LLM,

@@ -46,15 +46,15 @@ class House:
 
     def __init__(self, ground: Ground, concurrency: int, database_url: str | None = None) -> None:
         self._ground = ground
-        self._port = free_port()
+        self.port = free_port()
         self._environment = {
             **ground.environment,
-            "PARLEY_API_PORT": str(self._port),
+            "PARLEY_API_PORT": str(self.port),
             "PARLEY_WORKER_CONCURRENCY": str(concurrency),
         }
         if database_url:
             self._environment["PARLEY_DATABASE_URL"] = database_url
-        self.url = f"http://127.0.0.1:{self._port}"
+        self.url = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
         self.api, self.worker = self._start("api"), self._start("worker")
@@ -144,7 +144,7 @@ class House:
     async def _tenant(self, session: aiohttp.ClientSession, key: str, turns: int) -> Tenant:
         headers = {"Authorization": f"Bearer {key}"}
         gateway = {
-            "name": f"Bench {turns} {self._port}",
+            "name": f"Bench {turns} {self.port}",
             "base_url": self._ground.environment["PARLEY_LLM_BASE_URL"],
             "model": ASSISTANT_LLM,
             "system_instruction": SYSTEM_INSTRUCTION,

@@ -1,0 +1,68 @@
+"""`make bench`, `scripts/bench`: the hot path beside a bare client that makes the same calls."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from scripts.hotpath.beginnings import first_requests
+from scripts.hotpath.compare import Comparison
+from scripts.hotpath.figures import Figure, table, write_json
+from scripts.hotpath.ground import Ground, ground
+from scripts.hotpath.plan import FULL, MEASURES, QUICK, Plan
+from scripts.hotpath.scripted import ScriptedLlms
+from scripts.hotpath.statements import statements
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench",
+        description="Measures the hot path as ratios to a bare aiohttp client that makes the same calls. "
+        "How to read the table: docs/operations/bench.md.",
+    )
+    parser.add_argument("--quick", action="store_true", help="about a minute; shorter talks, single rounds")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything found to FILE")
+    parser.add_argument("--only", action="append", choices=MEASURES, metavar="NAME", help=", ".join(MEASURES))
+    return parser.parse_args()
+
+
+def _measured(running: Ground, llms: ScriptedLlms, plan: Plan, wanted: list[str]) -> Iterator[Figure]:
+    comparison = Comparison(running, llms, plan, wanted)
+    yield from comparison.cells()
+    if "wall" in wanted:
+        yield from comparison.wall()
+    if "first-request" in wanted:
+        yield from first_requests(running, llms, plan.first_requests)
+    if "statements" in wanted:
+        yield from statements(running, llms)
+
+
+def main() -> int:
+    """Measure, print, and return the exit status: 0, also where a target is missed."""
+    given = _arguments()
+    plan, wanted = QUICK if given.quick else FULL, given.only or list(MEASURES)
+    began_s, folder = time.monotonic(), Path(tempfile.mkdtemp(prefix="parley-bench-"))
+    figures: list[Figure] = []
+    try:
+        with ScriptedLlms() as llms, ground(folder, llms) as running:
+            for figure in _measured(running, llms, plan, wanted):
+                figures.append(figure)
+                print("  ".join(figure.cells()), file=sys.stderr, flush=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    took_s, load = time.monotonic() - began_s, os.getloadavg()[0]
+    print(f"\n{table(figures)}\n\n{took_s:.0f} s, {os.cpu_count()} cores, load {load:.1f}")
+    if given.json:
+        about = {"took_s": round(took_s), "cores": os.cpu_count(), "load": load, "turns": plan.turns}
+        write_json(given.json, figures, about)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
