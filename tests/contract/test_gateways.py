@@ -129,6 +129,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("api_key", "", "api_key"),
     ("api_key", "a\r\nX: y", "api_key"),
     ("api_key", "a b", "api_key"),
+    ("api_key", "abc\n", "api_key"),
     ("api_key", "x" * 4_097, "api_key"),
     ("system_instruction", "x" * 32_001, "system_instruction"),
     ("temperature", -0.1, "temperature"),

@@ -90,6 +90,54 @@ async def test_raw_statement_is_its_own_transaction(database: Database) -> None:
         assert await connection.fetchval("SELECT count(*) FROM accounts") == 1
 
 
+async def test_raw_connections_are_handed_on(database: Database) -> None:
+    pids = set()
+    for _ in range(3):
+        async with database.raw() as connection:
+            pids.add(await connection.fetchval("SELECT pg_backend_pid()"))
+    assert len(pids) == 1
+
+
+async def test_many_raw_blocks_at_once_stay_within_the_pool(database_url: str) -> None:
+    database = Database(database_url, PoolOptions(size=4, overflow=0, timeout_s=5))
+
+    async def work(number: int) -> int:
+        async with database.raw() as connection:
+            found: int = await connection.fetchval("SELECT $1::int FROM pg_sleep(0.005)", number)
+            return found
+
+    try:
+        assert await asyncio.gather(*(work(number) for number in range(40))) == list(range(40))
+        assert await names(database) == set()
+    finally:
+        await database.close()
+
+
+async def test_forgotten_transaction_is_not_handed_on(database: Database) -> None:
+    async with database.raw() as connection:
+        await connection.execute("BEGIN")
+        await connection.execute(
+            "INSERT INTO accounts (id, name, plan) VALUES (gen_random_uuid(), 'a', 'free')"
+        )
+    async with database.raw() as connection:
+        assert not connection.is_in_transaction()
+        assert await connection.fetchval("SELECT count(*) FROM accounts") == 0
+
+
+async def test_stopped_block_leaves_a_sound_connection(database: Database) -> None:
+    async def work() -> None:
+        async with database.raw() as connection:
+            await connection.execute("SELECT pg_sleep(10)")
+
+    task = asyncio.create_task(work())
+    await asyncio.sleep(0.1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    async with database.raw() as connection:
+        assert await connection.fetchval("SELECT 7") == 7
+
+
 async def test_block_holds_no_connection_before_its_first_statement(database_url: str) -> None:
     database = Database(database_url, PoolOptions(size=1, overflow=0, timeout_s=0.2))
     try:

@@ -109,7 +109,7 @@ class BodyCap:
         max_bytes = self._cap(scope["path"])
         length = headers.get("content-length", "0")
         messages = None
-        if length.isascii() and length.isdigit() and int(length) <= max_bytes:
+        if length.isascii() and length.isdigit() and len(length) < 20 and int(length) <= max_bytes:
             messages = await _read(receive, max_bytes)
         if messages is None:
             await error_response(BodyTooLarge.over(max_bytes))(scope, receive, send)

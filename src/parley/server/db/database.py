@@ -7,7 +7,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any
 from uuid import uuid4
 
 import asyncpg
@@ -15,11 +15,10 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from parley.server.db.away import is_away
+from parley.server.db.raw import RawConnection, RawConnections
 from parley.server.db.session import Session
 from parley.server.errors import DatabaseAway
 from parley.server.kit import strictjson
-
-RawConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +48,7 @@ class Database:
             json_serializer=strictjson.write,
             connect_args=self._connect_args(),
         )
+        self._raw = RawConnections(self.engine, most_kept=self._options.size // 2)
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[Session]:
@@ -76,9 +76,11 @@ class Database:
         outlives the block. Raises `DatabaseAway`.
         """
         try:
-            async with self.engine.connect() as connection:
-                pooled = await connection.get_raw_connection()
-                yield cast("RawConnection", pooled.driver_connection)
+            connection, raw = await self._raw.take()
+            try:
+                yield raw
+            finally:
+                await self._raw.give_back(connection, raw)
         except Exception as fault:
             if is_away(fault):
                 raise DatabaseAway from fault
@@ -94,6 +96,7 @@ class Database:
 
     async def close(self) -> None:
         """Close every connection."""
+        await self._raw.close()
         await self.engine.dispose()
 
     def _connect_args(self) -> dict[str, Any]:
