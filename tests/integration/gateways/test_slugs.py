@@ -52,7 +52,8 @@ async def test_secrets_do_not_open_for_another_row(
     async with database.session() as session:
         await session.execute(
             text(
-                "UPDATE ai_gateways SET sealed_api_key = (SELECT sealed_api_key FROM ai_gateways WHERE id = :id)"
+                "UPDATE ai_gateways SET sealed_api_key = "
+                "(SELECT sealed_api_key FROM ai_gateways WHERE id = :id)"
             ),
             {"id": first.id},
         )
