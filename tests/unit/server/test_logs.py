@@ -11,10 +11,9 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from parley.server.accounts.tokens import new_token
 from parley.server.logs import REDACTED, configure_logs, logger, redacted
 
-TOKEN = new_token("private")
+TOKEN = "sk-par-" + "Ab3" * 16 + "x"
 
 
 @pytest.fixture
