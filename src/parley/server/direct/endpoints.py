@@ -30,7 +30,7 @@ from parley.server.definitions.offer import Offer
 from parley.server.definitions.read import read_direct
 from parley.server.definitions.schemas import DirectBody, stored
 from parley.server.definitions.snapshot import Snapshot, snapshot
-from parley.server.direct.evaluate import DirectEvaluations, DirectLimits, DirectOrder
+from parley.server.direct.evaluate import DirectEvaluations, DirectOrder
 from parley.server.direct.repository import DirectCallRepository
 from parley.server.errors import (
     AccountSuspended,
@@ -89,7 +89,8 @@ async def evaluate(
         raise NotResumable
     if "idempotency-key" in request.headers:
         raise InvalidRequest.field("Idempotency-Key", "is not taken here: a stream cannot be given twice")
-    order = await _order(await request.body(), caller, database, offer)
+    lease = timedelta(seconds=evaluations.lease_s)
+    order = await _order(await request.body(), caller, database, offer, lease)
     try:
         outgoing = await evaluations.begin(order)
     except TargetGone:
@@ -102,14 +103,16 @@ async def evaluate(
     )
 
 
-async def _order(raw: bytes, caller: Caller, database: Database, offer: Offer) -> DirectOrder:
+async def _order(
+    raw: bytes, caller: Caller, database: Database, offer: Offer, lease: timedelta
+) -> DirectOrder:
     try:
         body = read_direct(read_json(raw))
     except DefinitionRefused as refused:
         raise InvalidRequest.faults((fault.field, fault.problem) for fault in refused.faults) from None
     async with database.session() as session:
         kept = await _snapshot(session, caller, offer, body)
-        return await _accounted(session, caller, kept, body.seed)
+        return await _accounted(session, caller, kept, body.seed, lease)
 
 
 async def _snapshot(session: Session, caller: Caller, offer: Offer, body: DirectBody) -> Snapshot:
@@ -128,7 +131,9 @@ async def _snapshot(session: Session, caller: Caller, offer: Offer, body: Direct
     return kept
 
 
-async def _accounted(session: Session, caller: Caller, kept: Snapshot, seed: int | None) -> DirectOrder:
+async def _accounted(
+    session: Session, caller: Caller, kept: Snapshot, seed: int | None, lease: timedelta
+) -> DirectOrder:
     account = await lock_account(session, caller.account_id)
     if account is None:
         raise NotFound
@@ -138,7 +143,7 @@ async def _accounted(session: Session, caller: Caller, kept: Snapshot, seed: int
     if plan.metered and account.balance <= 0:
         raise BalanceExhausted
     call = await DirectCallRepository(session, caller.scope).add(
-        DirectCall(account_id=caller.account_id, id=new_id(), lease_until=func.now() + _LEASE)
+        DirectCall(account_id=caller.account_id, id=new_id(), lease_until=func.now() + lease)
     )
     return DirectOrder(
         account_id=caller.account_id,
@@ -150,6 +155,3 @@ async def _accounted(session: Session, caller: Caller, kept: Snapshot, seed: int
             balance=account.balance, account_active=True, metered=plan.metered, cancel_requested=False
         ),
     )
-
-
-_LEASE = timedelta(seconds=DirectLimits().wall_time_s)

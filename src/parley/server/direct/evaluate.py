@@ -16,7 +16,7 @@ from parley.engine.spec import Spec
 from parley.server.conversation.charging import Tariff
 from parley.server.conversation.guard import CANCELLED, SHUTDOWN, TIME_LIMIT
 from parley.server.conversation.narrate import Narrator
-from parley.server.conversation.parties import PartyMaker, tariff_of
+from parley.server.conversation.parties import PartyMaker, TargetGone, tariff_of
 from parley.server.conversation.sse import Outgoing
 from parley.server.db.database import Database
 from parley.server.definitions.snapshot import Snapshot, spec_of
@@ -65,12 +65,21 @@ class DirectEvaluations:
         self._limits = limits
         self._open: dict[UUID, _Open] = {}
 
+    @property
+    def lease_s(self) -> float:
+        """How long an evaluation may be open, seconds."""
+        return self._limits.wall_time_s
+
     async def begin(self, order: DirectOrder) -> Outgoing:
         """Start the evaluation; its events come out of what is returned. Raises `TargetGone`."""
         spec = spec_of(order.snapshot, order.seed)
         account = DirectAccount(self._database, order.account_id, order.call_id)
         guard = DirectGuard(order.standing, account)
-        parties = await self._maker.make(order.snapshot, spec, order.account_id, guard, self._hooks)
+        try:
+            parties = await self._maker.make(order.snapshot, spec, order.account_id, guard, self._hooks)
+        except TargetGone:
+            await account.settle(CallEnd(error_code="gateway_inference"))
+            raise
         tariff = tariff_of(order.snapshot, order.multiplier, metered=order.standing.metered)
         outgoing = Outgoing(self._limits.ping_s)
         holding = _Holding(spec, parties, tariff, account, outgoing)

@@ -12,7 +12,8 @@ from typing import Any
 from parley.engine.events import ENTRY, Ended, HookCalled, Verdict
 from parley.engine.state import State
 from parley.server.conversation.narrate import verdict_data
-from parley.server.db.database import Database, RawConnection
+from parley.server.db.database import Database
+from parley.server.db.raw import RawConnection
 from parley.server.journal.keep import Lease, LeaseLost
 from parley.server.kit import strictjson
 
