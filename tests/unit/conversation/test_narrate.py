@@ -105,6 +105,7 @@ async def test_watcher_goes_on_from_every_place_without_gap_or_repeat(name: str)
     ids_only_grow(replay_of(run, story))
 
 
+@pytest.mark.slow
 async def test_any_conversation_is_told_alike() -> None:
     for _seed, story in random_stories(RANDOM_STORIES):
         run = await hold(story)

@@ -45,6 +45,7 @@ async def test_conversation_goes_on_after_every_entry(name: str) -> None:
     await goes_on_after_every_entry(stories()[name])
 
 
+@pytest.mark.slow
 async def test_any_conversation_goes_on_after_every_entry() -> None:
     for _seed, story in random_stories(RANDOM_STORIES):
         await goes_on_after_every_entry(story)
