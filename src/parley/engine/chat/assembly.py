@@ -64,15 +64,15 @@ class Assembly:
 
     def take(self) -> list[Part]:
         """The parts so far; what is still open stays, except words, which never wait."""
-        if self._words:
-            self._give_words()
+        if self._kind is not None and self._words:
+            self._give_words(self._kind)
         parts, self._parts = self._parts, []
         return parts
 
     def end(self) -> None:
         """Nothing more is coming to what is open."""
         if self._kind is not None:
-            self._give_words()
+            self._give_words(self._kind)
             if self._half:
                 self._parts.append(self._kind(text=clean(self._half)))
             self._half = ""
@@ -83,15 +83,13 @@ class Assembly:
         if self._result_id is not None:
             self._give_result(self._result_id)
 
-    def _give_words(self) -> None:
-        if self._kind is None or not self._words:
-            return
+    def _give_words(self, kind: WordsKind) -> None:
         text = self._half + "".join(self._words)
         self._words.clear()
         self._half = text[-1] if ends_in_half(text) else ""
         text = text.removesuffix(self._half)
         if text:
-            self._parts.append(self._kind(text=clean(text)))
+            self._parts.append(kind(text=clean(text)))
 
     def _give_result(self, call_id: str) -> None:
         if call_id not in self._calls.closed:

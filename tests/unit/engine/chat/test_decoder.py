@@ -162,6 +162,22 @@ def parts_of(stream: bytes, *notes: str) -> list[Part]:
             [Reasoning(text="r")],
             id="C061-nested-thinking",
         ),
+        pytest.param(
+            {
+                "content": [
+                    {"type": "reasoning", "reasoning": "a"},
+                    {"type": "reasoning_content", "content": "b"},
+                    {"type": "reasoning", "summary": [{"type": "summary_text", "text": "c"}]},
+                ]
+            },
+            [Reasoning(text="abc")],
+            id="C061-other-names-of-thinking",
+        ),
+        pytest.param(
+            {"content": [{"type": "text", "text": [[["deep"]]]}]},
+            [Text(text="deep")],
+            id="C061-part-nested-as-deeply-as-read",
+        ),
         pytest.param({"content": {"type": "text", "text": "a"}}, [Text(text="a")], id="C061-one-part"),
         pytest.param({"content": [{"type": "text", "text": 5}]}, [], id="C061-part-without-text"),
         pytest.param(
@@ -329,6 +345,21 @@ NO_ID = "a tool call came without an id"
             [CALL],
             [],
             id="C051-id-comes-later",
+        ),
+        pytest.param(
+            [
+                calls(piece('{"a"', name="find", index=0)),
+                calls(piece(":1}", name="find", index=0, id="c1")),
+            ],
+            [CALL],
+            [],
+            id="C051-id-comes-later-with-the-name-again",
+        ),
+        pytest.param(
+            [calls(piece(None, index=0, id="c1")), calls(piece('{"a":1}', name="find", index=0))],
+            [CALL],
+            [],
+            id="id-comes-alone",
         ),
         pytest.param(
             [
@@ -565,6 +596,19 @@ def test_call_is_given_whole_when_the_next_part_starts() -> None:
     assert decoder.feed(sse(delta(content="a"))) == [CALL, Text(text="a")]
 
 
+def test_piece_of_a_call_that_was_given_out_begins_another() -> None:
+    stream = answer(
+        calls(piece('{"a":1}', name="find", id="c1", index=0)),
+        delta(content="a"),
+        calls(piece("more", index=0)),
+    )
+    assert parts_of(stream, "a tool call came without a name", NO_ID) == [
+        CALL,
+        Text(text="a"),
+        ToolCall(id="call_1", name="", arguments="more"),
+    ]
+
+
 def test_words_of_no_text_do_not_end_a_call() -> None:
     stream = answer(
         calls(piece('{"a"', name="find", id="c1", index=0)),
@@ -681,6 +725,23 @@ def test_results_in_a_row_stay_apart_by_id() -> None:
     ]
 
 
+def test_results_find_their_calls_by_either_name_of_the_id() -> None:
+    stream = answer(
+        calls(piece("{}", name="f", id="a", index=0), piece("{}", name="g", id="b", index=1)),
+        delta(tool_results=[{"id": "b", "content": "2"}]),
+    )
+    assert parts_of(stream)[2:] == [ToolResult(id="b", name="g", content="2")]
+
+
+def test_name_of_a_result_counts_once_and_may_come_first() -> None:
+    deltas = [
+        tool("1", tool_call_id="x", name="n"),
+        tool("2", tool_call_id="x"),
+        tool("3", tool_call_id="x", name="m"),
+    ]
+    assert parts_of(answer(*deltas), STRANGE_RESULT) == [ToolResult(id="x", name="n", content="123")]
+
+
 def test_result_for_an_unknown_call_is_kept_with_a_note() -> None:
     assert parts_of(answer(tool("1", tool_call_id="x\x00")), STRANGE_RESULT) == [
         ToolResult(id="x\ufffd", name="", content="1")
@@ -711,6 +772,18 @@ def test_answer_after_a_streamed_tool_round_is_complete_only_with_its_own_end() 
     )
     assert fault_of(round_one + sse(delta(content="so"))).code == "stream_cut"
     assert closing_of(round_one + sse(delta(content="so"), delta("stop"))).finish_reason == "stop"
+
+
+@pytest.mark.parametrize(
+    "more", [calls(piece("{}", name="f", index=0)), tool("1", tool_call_id="c1"), delta(content="a")]
+)
+def test_whatever_comes_after_the_end_opens_the_answer_again(more: dict[str, Any]) -> None:
+    assert fault_of(sse(delta("stop"), more)).code == "stream_cut"
+
+
+@pytest.mark.parametrize("more", [calls({}), calls("x"), tool("1"), delta(content="", reasoning="")])
+def test_what_says_nothing_after_the_end_leaves_it_complete(more: dict[str, Any]) -> None:
+    assert closing_of(sse(delta("stop"), more)).finish_reason == "stop"
 
 
 # Usage
@@ -810,7 +883,9 @@ def test_unknown_finish_reason_is_noted(reason: Any, named: str) -> None:
 
 def test_finish_reason_error_is_a_fault() -> None:
     """C065."""
-    assert fault_of(sse(delta("error", content="a"))).code == "provider_error"
+    fault = fault_of(sse(delta("error", content="a")))
+    assert (fault.code, fault.retryable) == ("provider_error", True)
+    assert fault.message == "the provider reported an error: finish_reason is error"
 
 
 @pytest.mark.parametrize(
@@ -867,7 +942,7 @@ def test_decoder_tells_when_it_is_answered_and_when_done() -> None:
         pytest.param(
             sse(delta(content="a")) + b"stranger\n", "before the answer was complete", id="stranger-later"
         ),
-        pytest.param(b"data: \n\n" * 3, "before anything was sent", id="blank-frames"),
+        pytest.param(b"data: \n\ndata:  \t\n\n", "before anything was sent", id="blank-frames"),
         pytest.param(b'{"choices": [{"mess', "before the answer was complete", id="half-a-body"),
     ],
 )

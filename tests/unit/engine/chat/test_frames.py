@@ -135,7 +135,7 @@ def test_frame_over_the_limit_is_a_fault_however_it_is_cut(stream: bytes) -> Non
         parser = FrameParser(max_frame_bytes=10)
         chunks = (stream[start : start + size] for start in range(0, len(stream), size))
         with pytest.raises(
-            InferenceFault, match="^the endpoint sent a frame of more than 10 bytes$"
+            InferenceFault, match=r"^the endpoint sent a frame of more than 10 bytes$"
         ) as caught:
             list(chain.from_iterable(map(parser.feed, chunks)))
         assert (caught.value.code, caught.value.retryable) == ("stream_too_large", False)
@@ -150,7 +150,7 @@ def test_stream_over_the_limit_is_a_fault_after_the_frames_that_fit() -> None:
     parser = FrameParser(max_stream_bytes=18)
     frames = parser.feed(b"data: a\n\n" * 3)
     assert [next(frames), next(frames)] == [Frame(b"a"), Frame(b"a")]
-    with pytest.raises(InferenceFault, match="^the endpoint sent a stream of more than 18 bytes$") as caught:
+    with pytest.raises(InferenceFault, match=r"^the endpoint sent a stream of more than 18 bytes$") as caught:
         next(frames)
     assert (caught.value.code, caught.value.retryable) == ("stream_too_large", False)
 

@@ -242,6 +242,22 @@ def test_error_in_a_stream_is_retried_unless_it_would_come_again(
     assert (fault.code, fault.retryable, fault.status) == ("provider_error", retryable, status)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "invalid_request_error",
+        "authentication_error",
+        "permission_error",
+        "not_found_error",
+        "insufficient_quota",
+        "context_length_exceeded",
+    ],
+)
+def test_error_the_same_request_meets_again_is_final(name: str) -> None:
+    assert not provider_error({"error": {"type": name}}, Disclosure()).retryable
+    assert not provider_error({"error": {"code": name}}, Disclosure()).retryable
+
+
 def test_error_in_a_stream_repeats_the_providers_words() -> None:
     assert provider_error({"error": {"message": "too busy"}}, Disclosure()).message == (
         "the provider reported an error: too busy"

@@ -139,7 +139,7 @@ def test_missing_usage_is_estimated_and_marked() -> None:
     ]
     parts: list[Part] = [
         Reasoning(text="1234"),
-        Text(text="12345"),
+        Text(text="1234567"),
         Refusal(text="123"),
         call,
         ToolResult(id="c", name="find", content="not the llm's words"),
