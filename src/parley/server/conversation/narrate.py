@@ -200,7 +200,7 @@ class Narrator:
 
     def _ended(self, entry: Ended) -> list[_Unit]:
         if entry.verdict:
-            closing = self._close_message() if self._open == "assistant" and self._usages else []
+            closing = self._close_message() if self._usages else []  # rounds a hook cut short
             return [*closing, _Unit("chat.validation.end", verdict_data(entry.verdict))]
         if entry.failure:
             failure = entry.failure
