@@ -106,3 +106,12 @@ def test_line_becomes_a_message_with_the_same_wire_form() -> None:
 
 def test_call_without_words_becomes_a_message_without_words() -> None:
     assert message_of(asks(call())).wire() == asks(call(), content="")
+
+
+@pytest.mark.parametrize("role", ["narrator", "", None, 7, []])
+def test_unknown_role_is_refused_in_our_words(role: Any) -> None:
+    with pytest.raises(DefinitionRefused) as caught:
+        read_definition(LEAST | {"start": [{"role": role, "content": "x"}]})
+    assert [fault.problem for fault in caught.value.faults] == [
+        "must be a message with the role user, assistant or tool"
+    ]
