@@ -200,9 +200,10 @@ class ChatDecoder:
         data = frame.data
         if frame.event == b"error":
             raise provider_error(_json_or_text(data), self._disclosure)
-        if data == b"[DONE]" or data.strip() == b"[DONE]":
+        bare = data.strip()
+        if bare == b"[DONE]":
             self.done = True
-        elif data and not data.isspace():
+        elif bare:
             self._has_data = True
             try:
                 chunk = read_json(data)
@@ -275,8 +276,11 @@ class ChatDecoder:
     def _read_delta(self, delta: Any) -> None:
         if not isinstance(delta, dict):
             raise self._malformed("a delta that is not an object")
-        self._read_reasoning(delta)
         content = delta.get("content")
+        if len(delta) == 1 and content and isinstance(content, str):  # nearly every delta there is
+            self._assembly.say(Text, content)
+            return
+        self._read_reasoning(delta)
         if delta.get("role") == "tool":
             self._read_result(delta)
         elif content:

@@ -56,7 +56,8 @@ class FrameParser:
                 self._read_line(line)
             elif self._data or self._event:
                 yield self._dispatch()
-        self._check_room(self._unfinished_bytes)
+        if self._data_bytes + self._unfinished_bytes > self._max_frame_bytes:
+            raise _too_large("frame", self._max_frame_bytes)
         if len(data) > room:
             raise _too_large("stream", self._max_stream_bytes)
 
@@ -87,15 +88,16 @@ class FrameParser:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return data
 
-    def _check_room(self, line_bytes: int) -> None:
-        if self._data_bytes + line_bytes > self._max_frame_bytes:
-            raise _too_large("frame", self._max_frame_bytes)
-
     def _read_line(self, line: bytes) -> None:
-        self._check_room(len(line))
+        if self._data_bytes + len(line) > self._max_frame_bytes:
+            raise _too_large("frame", self._max_frame_bytes)
         if self._is_at_start:
             self._is_at_start = False
             line = line.removeprefix(_BOM)
+        if line.startswith(b"data: "):  # nearly every line there is
+            self._data.append(line[6:])
+            self._data_bytes += len(line)
+            return
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
@@ -107,8 +109,9 @@ class FrameParser:
             self.stranger = line
 
     def _dispatch(self) -> Frame:
-        frame = Frame(b"\n".join(self._data), self._event)
-        self._data.clear()
+        data = self._data
+        frame = Frame(data[0] if len(data) == 1 else b"\n".join(data), self._event)
+        data.clear()
         self._data_bytes = 0
         self._event = b""
         return frame
