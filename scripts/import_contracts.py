@@ -20,7 +20,7 @@ class OwnRoomContract(Contract):
     module = fields.StringField()
     shared_rooms = fields.SetField(subfield=fields.StringField(), required=False)
 
-    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002 - the base's signature
+    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
         """Find every import of a room's private module from outside that room."""
         shared_rooms = cast("set[str] | None", self.shared_rooms) or set()
         intrusions = [

@@ -31,9 +31,9 @@ class NoRuns:
 
     async def latest(
         self,
-        session: Session,  # noqa: ARG002 - the port's shape
-        scope: AccountScope,  # noqa: ARG002
-        test_ids: Sequence[UUID],  # noqa: ARG002
+        session: Session,
+        scope: AccountScope,
+        test_ids: Sequence[UUID],
     ) -> Mapping[UUID, RunSummary]:
         """None."""
         return {}

@@ -9,10 +9,7 @@ from fastapi import Query, Request, Response
 from parley.server.accounts.authenticator import Caller
 from parley.server.accounts.callers import requires
 from parley.server.agentic_tests import service
-from parley.server.agentic_tests.repository import AgenticTestRepository
 from parley.server.db.dependencies import SessionDep
-from parley.server.db.repository import AccountScope
-from parley.server.db.session import Session
 from parley.server.definitions.offer import Offer
 from parley.server.errors import (
     AccountSuspended,
@@ -108,11 +105,6 @@ async def list_runs(
     state: Annotated[RunState | None, Query(description="Only runs in this state.")] = None,
 ) -> Listing[RunSummary]:
     """The test's runs, newest first."""
-    await _known(session, caller.scope, test_id)
+    await service.require(session, caller.scope, test_id)
     rows, page = await runs.listed(session, caller.scope, test_id, state, paging)
     return Listing(data=list(rows), page=page)
-
-
-async def _known(session: Session, scope: AccountScope, test_id: PathId) -> None:
-    if await AgenticTestRepository(session, scope).get_live(test_id) is None:
-        raise NotFound

@@ -27,6 +27,7 @@ from parley.server.db.tables.direct_calls import DirectCall
 from parley.server.definitions.body import read_json
 from parley.server.definitions.faults import DefinitionRefused
 from parley.server.definitions.offer import Offer
+from parley.server.definitions.openapi import direct_schema, request_body
 from parley.server.definitions.read import read_direct
 from parley.server.definitions.schemas import DirectBody, stored
 from parley.server.definitions.snapshot import Snapshot, snapshot
@@ -53,6 +54,12 @@ router = room_router("/generations", "direct evaluation")
 
 Runner = Annotated[Caller, requires("runs:write")]
 
+_EXAMPLE = {
+    "model": "shop-support:9f3a",
+    "goal": "You want to send back a pair of boots that is too small.",
+    "validation_criteria": "The customer gets a return label and knows when the money comes back.",
+    "max_turns": 4,
+}
 _DOCS: dict[str, Any] = {
     "response_class": EventStream,
     "responses": {
@@ -61,12 +68,7 @@ _DOCS: dict[str, Any] = {
             InvalidRequest, BalanceExhausted, PublicKeyRefused, ScopeMissing, AccountSuspended, NotResumable
         ),
     },
-    "openapi_extra": {
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": DirectBody.model_json_schema()}},
-        }
-    },
+    "openapi_extra": request_body(direct_schema(), {"A short look": _EXAMPLE}),
 }
 
 

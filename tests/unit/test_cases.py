@@ -1,0 +1,34 @@
+"""Every acceptance case of the finished areas is named by a test."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+
+CASES = {
+    "simulated user": "C001 C003 C006 C008 C010 C012 C013 C016 C017 C018 C019 C022 C023 C024",
+    "judge": "C025 C026 C028 C030 C033 C034 C037 C038 C041 C042 C045 C046 C047",
+    "streams of llms": "C048 C051 C052 C053 C054 C055 C057 C059 C061 C062 C064 C065 C067 C070 C071 C073 C075"
+    " C076 C077 C078 C082 C083 C086 C087",
+    "event streams": "C088 C091 C093 C094 C095 C096 C097 C100 C101",
+    "database": "C169 C171 C173 C174 C176 C178",
+}
+
+
+@pytest.fixture(scope="module")
+def named() -> set[str]:
+    found: set[str] = set()
+    for path in TESTS.rglob("*.py"):
+        if path != Path(__file__):
+            found.update(re.findall(r"\bC\d{3}\b", path.read_text()))
+    return found
+
+
+@pytest.mark.parametrize("area", CASES)
+def test_every_case_of_an_area_is_named_by_a_test(area: str, named: set[str]) -> None:
+    missing = sorted(set(CASES[area].split()) - named)
+    assert not missing, f"no test names {', '.join(missing)}"
