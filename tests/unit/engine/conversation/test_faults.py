@@ -175,7 +175,8 @@ async def test_tool_call_beside_words_is_ignored_and_noted() -> None:
     assert isinstance(spoken, UserSpoke)
     assert spoken.parts == (Text(text="U1"),)
     assert any("Tool calls" in note for note in spoken.notes)
-    assert CALL not in [e.part for e in run.events if isinstance(e, Shown)]
+    shown = [e.part for e in run.events if isinstance(e, Shown) and e.role == "user"]
+    assert shown == [Text(text="U1")]
 
 
 async def test_thoughts_are_shown_but_never_sent() -> None:

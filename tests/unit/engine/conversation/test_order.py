@@ -53,6 +53,7 @@ async def held(spec: dict[str, Any] | None = None, **script: Any) -> Held:
 async def test_turn_is_user_gateway_judge() -> None:
     run = await held(**talk(3))
     assert run.kinds == [*TURN, *TURN, *TURN, "ended"]
+    assert [o.should_continue for o in run.opinions] == [True, True, False]
     assert [e.role for e in run.events if isinstance(e, Opened)] == ["user", "assistant", "judge"] * 3
     assert run.outcome == ("incomplete", "max_turns_reached", "max_turns", 3)
 

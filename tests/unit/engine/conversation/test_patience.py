@@ -241,6 +241,7 @@ async def _waits(guard: OpenGuard, log: list[str]) -> None:
         except WaitEnded:
             log.append("stopped")
         except asyncio.CancelledError:
+            assert not is_undisturbed(), "whoever cancelled can still be told so"
             log.append("cancelled")
             raise
 
