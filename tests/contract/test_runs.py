@@ -148,7 +148,8 @@ async def test_list_is_newest_first_in_pages(stage: Stage) -> None:
     by_offset = (await stage.http.get(runs_of(test_id), params={"limit": 2, "offset": 2})).json()
     assert [run["id"] for run in by_offset["data"]] == [ids[2], ids[1]]
     assert by_offset["page"]["has_more"] is True
-    seen, page = [], {"next_cursor": ""}
+    seen: list[str] = []
+    page: dict[str, Any] = {"next_cursor": ""}
     while page["next_cursor"] is not None:
         params = {"limit": 2, "cursor": page["next_cursor"]}
         answer = (await stage.http.get(runs_of(test_id), params=params)).json()

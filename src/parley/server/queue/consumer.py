@@ -14,7 +14,7 @@ from arq.worker import Worker, func
 from redis.exceptions import RedisError
 
 from parley.server.errors import DatabaseAway
-from parley.server.queue.jobs import EXECUTE_RUN, PAYLOAD_VERSION, poke_key, queue_name
+from parley.server.queue.jobs import EXECUTE_RUN, PAYLOAD_VERSION, poke_key, queue_name, write_job
 
 IDLE_POLL_S = 5
 """Look at the queue without a poke; a poke that was lost costs no more than this."""
@@ -105,7 +105,7 @@ class Consumer:
             keep_result=0,
             max_tries=1,
             health_check_interval=IDLE_POLL_S * 2,
-            job_serializer=orjson.dumps,
+            job_serializer=write_job,
             job_deserializer=orjson.loads,
             log_results=False,
         )

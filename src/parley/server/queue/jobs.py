@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 from uuid import UUID, uuid4
 
 import orjson
@@ -29,11 +29,16 @@ def poke_key(prefix: str) -> str:
     return f"{prefix}:queue:poke"
 
 
+def write_job(job: Any) -> bytes:
+    """A job, or what arq notes about its end, as JSON; exceptions become their words."""
+    return orjson.dumps(job, default=repr)
+
+
 def arq_redis(pool: ConnectionPool, prefix: str) -> ArqRedis:
     """arq's client, speaking JSON; it owns `pool` and closes it."""
     redis = ArqRedis(
         pool,
-        job_serializer=orjson.dumps,
+        job_serializer=write_job,
         job_deserializer=orjson.loads,
         default_queue_name=queue_name(prefix),
     )

@@ -59,16 +59,16 @@ class Worker:
             await opened.enter_async_context(self._executor)
             await opened.enter_async_context(self._consumer)
             sweeping = asyncio.create_task(self._sweep.run(), name="sweep")
+            opened.push_async_callback(_end, sweeping)
             await stop.wait()
             _log.info("stopping: handing over %d open runs", self._executor.held)
             self._consumer.stop_taking()
-            sweeping.cancel()
+            await _end(sweeping)
             try:
                 async with asyncio.timeout(self._grace_s):
                     await self._executor.drain()
             except TimeoutError:
                 _log.error("grace time over: %d runs are left to their leases", self._executor.held)
-            await asyncio.gather(sweeping, return_exceptions=True)
 
     async def _admit_next(self, account_id: UUID) -> None:
         try:
@@ -76,6 +76,11 @@ class Worker:
         except DatabaseAway:
             return  # the sweep admits later
         await self._services.queue.announce(admitted)
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 async def work(settings: Settings) -> None:
