@@ -16,6 +16,7 @@ MAX_WORDS_CHARS = 32_000
 MAX_TOOL_CHARS = 8_000
 """Characters told of one tool call's arguments or result: some thousand tokens of the judge's room."""
 
+_JSON = json.JSONEncoder(ensure_ascii=False)
 # Line ends that are legal inside JSON but end a line for some readers.
 _LINE_ENDS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
@@ -74,8 +75,8 @@ def _of_message(message: Message, names: dict[str, str]) -> Iterator[dict[str, A
 
 
 def _of_exchange(exchange: Exchange) -> Iterator[dict[str, Any]]:
-    if exchange.user_text:
-        yield {"from": "user", **_capped_field("text", exchange.user_text, MAX_WORDS_CHARS)}
+    if words := exchange.user_text:
+        yield {"from": "user", **_capped_field("text", words, MAX_WORDS_CHARS)}
     if exchange.exited:
         yield {"from": "user", "event": "will leave the conversation after this turn"}
     for spoken in exchange.rounds:
@@ -127,4 +128,5 @@ def _capped_field(name: str, text: str, limit: int) -> dict[str, Any]:
 
 
 def _line(told: dict[str, Any]) -> str:
-    return json.dumps(told, ensure_ascii=False).translate(_LINE_ENDS)
+    line = _JSON.encode(told)
+    return line if line.isascii() else line.translate(_LINE_ENDS)

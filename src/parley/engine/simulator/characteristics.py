@@ -46,8 +46,9 @@ def traits_at(seed: int, turn: int, sampling: UserSampling) -> tuple[Trait, ...]
 
 
 def _active(seed: int, count: int) -> list[Dimension]:
-    ranks = {dimension.name: _draw(seed, 0, dimension).random() for dimension in CATALOGUE}
-    chosen = sorted(ranks, key=ranks.__getitem__)[:count]
+    chance = draw(seed, 0, "traits")
+    left = list(CATALOGUE)
+    chosen = {left.pop(chance.below(len(left))).name for _ in range(count)}
     return [dimension for dimension in CATALOGUE if dimension.name in chosen]
 
 

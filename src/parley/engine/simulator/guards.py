@@ -44,8 +44,9 @@ def fault_of_reply(text: str, previous_user_texts: Sequence[str], heard: Heard) 
     """
     if is_blank(text):
         return "reply_role_swap" if heard.foreign else None if heard.exited else "reply_empty"
-    own = _without_quotes(text)
-    if names_machinery(text) or talks_of_plan(own):
+    lowered = text.lower()
+    own = _without_quotes(lowered)
+    if names_machinery(lowered) or talks_of_plan(own):
         return "reply_plan_leak"
     if talks_as_helper(own):
         return "reply_role_swap"

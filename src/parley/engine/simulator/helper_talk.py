@@ -37,10 +37,10 @@ _SAYINGS = (
 )
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
-_HELPER = re.compile(_OPENER + "(?:" + "|".join(_SAYINGS) + ")", re.IGNORECASE)
+_HELPER = re.compile(_OPENER + "(?:" + "|".join(_SAYINGS) + ")")
 _MARGIN = " \t*_-\u2013\u2014,;:"
 
 
 def talks_as_helper(text: str) -> bool:
-    """Whether a sentence of `text` begins as only the helping side's do. Quotations are taken out before."""
+    """Whether a sentence of `text` (lower case, quotations taken out) begins as only a helper's do."""
     return any(_HELPER.match(sentence.lstrip(_MARGIN)) for sentence in _SENTENCE.findall(text))

@@ -114,8 +114,8 @@ def _swapped(spec: Spec, exchanges: Sequence[Exchange]) -> Iterator[tuple[Role, 
         names.update((call.id, call.name) for call in message.tool_calls)
         yield from _swapped_message(message, names)
     for exchange in exchanges:
-        if exchange.user_text:
-            yield "assistant", exchange.user_text
+        if words := exchange.user_text:
+            yield "assistant", words
         for spoken in exchange.rounds:
             yield "user", "\n\n".join(_told(spoken.parts)) or _SILENCE
 

@@ -96,7 +96,7 @@ def test_other_seeds_make_other_people() -> None:
 
 def test_traits_of_a_stored_run_are_the_same_for_ever() -> None:
     told = [f"{trait.dimension}: {trait.level}" for trait in traits_at(42, 9, sampling(0.6, 0.5))]
-    assert told == ["tone: warm", "expertise: layperson", "decisiveness: settled"]
+    assert told == ["patience: ordinary", "expertise: layperson", "formality: polite"]
 
 
 @given(
