@@ -145,7 +145,7 @@ class _Performance:
         state, text = self._state, joined(parts, "content")
         may_leave = step.may_exit and gateway_has_spoken(self._spec, state.exchanges)
         is_last_reply = len(state.rejections) + 1 >= MAX_REPLIES
-        code = fault_of_reply(text, [e.user_text for e in state.exchanges if e.user_text], reply)
+        code = fault_of_reply(text, [said for e in state.exchanges if (said := e.user_text)], reply)
         if is_blank(text) and code != "reply_role_swap":
             if may_leave and (reply.exited or is_last_reply):
                 return self._user_spoke(step, attempt, parts, exited=True)

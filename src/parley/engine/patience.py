@@ -64,14 +64,12 @@ class Patience:
         piece = await self.wait(pieces.__anext__)
         if not self._has_piece:
             self._has_piece = True
-            if self._timer:  # it may be set to the first piece's deadline, far behind the idle one
-                self._timer.cancel()
-                self._look_at_the_clock()
+            self._look_earlier()
         return piece
 
     async def wait(self, start: Callable[[], Awaitable[T]]) -> T:
         """Start something and await it. Raises `WaitEnded` at a limit."""
-        task = asyncio.current_task()
+        task = asyncio.current_task(self._loop)
         assert task is not None, "a conversation runs in a task"
         if self._reached:
             raise WaitEnded(self._reached)
@@ -85,7 +83,8 @@ class Patience:
             raise
         finally:
             self._waiter = None
-            self._takes_back(task)  # what was awaited may have swallowed the cancellation
+            if self._has_cancelled:
+                self._takes_back(task)  # what was awaited may have swallowed the cancellation
 
     def _reach(self, limit: Limit) -> None:
         if self._reached is None:
@@ -107,6 +106,12 @@ class Patience:
         self._has_cancelled = False
         task.uncancel()
         return True
+
+    def _look_earlier(self) -> None:
+        """The timer may be set to the first piece's deadline, far behind the idle one that holds now."""
+        if self._timer and self._deadlines and self._timer.when() > self._loop.time() + self._deadlines.idle_s:
+            self._timer.cancel()
+            self._look_at_the_clock()
 
     def _look_at_the_clock(self) -> None:
         """End the wait if it is time, else look again when it would be.
