@@ -103,6 +103,7 @@ class Paragraph:
         self._console = console
         self._column = 0
         self._held = ""
+        self._gap = ""
         self._is_open = False
 
     def begin(self, label: str, style: str) -> None:
@@ -125,23 +126,27 @@ class Paragraph:
         """Close the paragraph, if one is open."""
         if self._is_open:
             self._word(self._held, "")
-            self._held, self._is_open = "", False
+            self._held, self._gap, self._is_open = "", "", False
             self._write("\n", "")
 
     def _word(self, word: str, style: str) -> None:
-        if not word:
-            return
+        """Write a word; the space behind it waits for the next one, and is dropped at a line's end."""
+        bare = word.rstrip()
         width = max(self._console.width, _NARROWEST)
-        if self._column > _LABEL_WIDTH and self._column + len(word.rstrip()) > width:
+        if bare:
+            if self._column > _LABEL_WIDTH and self._column + len(self._gap) + len(bare) > width:
+                self._break()
+            self._write(self._gap + bare, style)
+            self._column += len(self._gap) + len(bare)
+            self._gap = ""
+        if "\n" in word:
             self._break()
-        self._write(word.rstrip("\r\n"), style)
-        self._column += len(word)
-        if word.endswith("\n"):
-            self._break()
+        elif word != bare and self._column > _LABEL_WIDTH:
+            self._gap = " "
 
     def _break(self) -> None:
         self._write("\n" + " " * _LABEL_WIDTH, "")
-        self._column = _LABEL_WIDTH
+        self._column, self._gap = _LABEL_WIDTH, ""
 
     def _write(self, text: str, style: str) -> None:
         self._console.print(Text(text, style=style), end="", soft_wrap=True)
