@@ -16,7 +16,7 @@ from parley.server.db.tables import ApiKey, Table
 from parley.server.kit.ids import new_id
 from tests.factories.accounts import Tenant
 
-WITHOUT_OWNER = {"accounts", "plans"}
+WITHOUT_OWNER = {"accounts", "plans", "operator_acts"}
 
 
 @pytest.mark.parametrize("account_id", [None, "", 0, UUID(int=0)])

@@ -9,7 +9,9 @@ from parley.server.db.tables.direct_calls import DirectCall
 from parley.server.db.tables.entries import RunEntry
 from parley.server.db.tables.idempotency_keys import IdempotencyKey
 from parley.server.db.tables.ledger import LedgerEntry
+from parley.server.db.tables.operator_acts import OperatorAct
 from parley.server.db.tables.plans import Plan
+from parley.server.db.tables.quota_units import QuotaUnit
 from parley.server.db.tables.runs import Run
 
 __all__ = [
@@ -20,7 +22,9 @@ __all__ = [
     "DirectCall",
     "IdempotencyKey",
     "LedgerEntry",
+    "OperatorAct",
     "Plan",
+    "QuotaUnit",
     "Run",
     "RunEntry",
     "Table",

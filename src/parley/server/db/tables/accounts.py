@@ -26,3 +26,5 @@ class Account(Dated, Table):
     balance: Mapped[Decimal] = mapped_column(default=ZERO_USD, server_default="0")
     """US dollars; the sum of the account's ledger, changed in the same transaction."""
     owner_email: Mapped[str | None]
+    alerts_contact: Mapped[str | None]
+    """Where alerts go as well as to the owner: an e-mail address."""

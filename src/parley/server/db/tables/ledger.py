@@ -24,6 +24,13 @@ class LedgerEntry(Table):
             "source IN ('run', 'direct', 'evaluation', 'credit', 'adjustment')", name="source_known"
         ),
         Index("ix_ledger_day", "account_id", "created_at"),
+        Index(
+            "ix_ledger_integrated",
+            "account_id",
+            "created_at",
+            postgresql_include=["prompt_tokens", "completion_tokens"],
+            postgresql_where=text("role = 'assistant' AND llm LIKE '@%'"),
+        ),
     )
 
     account_id: Mapped[UUID] = mapped_column(ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True)
@@ -35,6 +42,7 @@ class LedgerEntry(Table):
     """US dollars, 9 places."""
     role: Mapped[str | None]
     llm: Mapped[str | None]
+    """As its provider names it; an integrated llm by its slug, `@vendor/name`."""
     test_id: Mapped[UUID | None]
     prompt_tokens: Mapped[int] = mapped_column(default=0, server_default="0")
     cached_prompt_tokens: Mapped[int] = mapped_column(default=0, server_default="0")

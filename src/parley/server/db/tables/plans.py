@@ -1,4 +1,4 @@
-"""Plans: what an account may do and what it pays. Seeded by the first migration."""
+"""Plans: what an account may do and what it pays. Seeded by migrations, edited by operators."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ class Plan(Table):
         CheckConstraint("runs_per_minute > 0", name="runs_per_minute_positive"),
         CheckConstraint("concurrent_runs > 0", name="concurrent_runs_positive"),
         CheckConstraint("multiplier >= 0", name="multiplier_not_negative"),
+        CheckConstraint("resources_per_test >= 0", name="resources_per_test_not_negative"),
+        CheckConstraint("integrated_requests_per_day >= 0", name="integrated_requests_per_day_not_negative"),
+        CheckConstraint("integrated_tokens_per_day >= 0", name="integrated_tokens_per_day_not_negative"),
     )
 
     code: Mapped[str] = mapped_column(primary_key=True)
@@ -28,3 +31,9 @@ class Plan(Table):
     """Times the cost of user, judge and integrated llms."""
     metered: Mapped[bool] = mapped_column(default=True)
     """Whether usage is charged at all."""
+    resources_per_test: Mapped[int] = mapped_column(Integer, default=16, server_default="16")
+    """Most resources of a test that is started; no test has more than 16."""
+    integrated_requests_per_day: Mapped[int | None] = mapped_column(Integer)
+    """Inferences of integrated llms in any 24 hours, looked at when something starts; NULL is no limit."""
+    integrated_tokens_per_day: Mapped[int | None]
+    """The same for their tokens, of prompts and completions."""

@@ -33,6 +33,19 @@ class Run(Owned, Dated, Table):
         Index("uq_runs_id", "id", unique=True),
         Index("ix_runs_test", "account_id", "test_id", "id"),
         Index("ix_runs_open", "account_id", "id", postgresql_where=text("state IN ('pending', 'running')")),
+        # However long one account's backlog is, the runs that hold slots are few and found apart from it.
+        Index(
+            "ix_runs_waiting",
+            "account_id",
+            "id",
+            postgresql_where=text("state = 'pending' AND admitted_at IS NULL"),
+        ),
+        Index(
+            "ix_runs_slots",
+            "account_id",
+            "id",
+            postgresql_where=text("state IN ('pending', 'running') AND admitted_at IS NOT NULL"),
+        ),
         # Every entry updates its run: room on the page keeps those updates away from the indexes.
         {"postgresql_with": {"fillfactor": "70"}},
     )
