@@ -75,7 +75,7 @@ async def converse(spec: Spec, parties: Parties, state: State | None = None) -> 
 
 
 def _ended_by(stop: Stop, spec: Spec, state: State, step: Step, now_ms: int) -> Ended:
-    scope = scope_of(spec, state, step)
+    scope = scope_of(spec, step)
     if stop.code == "cancelled":
         return Ended(at_ms=now_ms, cancelled=True, scope=scope)
     failure = Failure(code=stop.code, message=stop.message, scope=scope, turn=step.turn)

@@ -82,7 +82,7 @@ def next_step(spec: Spec, state: State) -> Step | None:
     )
 
 
-def scope_of(spec: Spec, state: State, step: Step | None) -> Scope:
+def scope_of(spec: Spec, step: Step | None) -> Scope:
     """The scope of the step under way: the inference it makes, or the one that follows."""
     match step:
         case AskJudge() | Finish():

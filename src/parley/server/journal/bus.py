@@ -112,7 +112,11 @@ class Publisher:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            await self._flush()
+            try:
+                await self._flush()
+            except Exception:
+                # One message that cannot be sent must not end the bus of all other runs.
+                _log.exception("live bus: what was waiting is dropped, watchers read the journal")
             await asyncio.sleep(FLUSH_S)
 
     async def _flush(self) -> None:

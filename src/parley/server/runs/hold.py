@@ -110,7 +110,7 @@ def _takeover(spec: Spec, state: State, clock: Clock) -> Spent:
     """What a lost worker leaves: its attempt cost us, not the account, since nobody knows what it used."""
     step = next_step(spec, state)
     return Spent(
-        role=role_in(scope_of(spec, state, step)),
+        role=role_in(scope_of(spec, step)),
         turn=step.turn if step else state.turn,
         attempt=0 if step is None or isinstance(step, CallHook | Finish) else state.faults + 1,
         reason="handed_over",
