@@ -114,7 +114,8 @@ class Hub:
         places: dict[str | bytes, bytes] = {self._poke_key: self._poke_place}
         runs = {stream_key(self._prefix, run_id).encode(): run_id for run_id in self._places}
         places.update({key: self._places[run_id] for key, run_id in runs.items()})
-        replies = await self._blocking.xread(places, count=BATCH, block=BLOCK_MS)  # type: ignore[arg-type]
+        block_ms = BLOCK_MS if self._is_live else 1  # to learn soon that the bus is back
+        replies = await self._blocking.xread(places, count=BATCH, block=block_ms)  # type: ignore[arg-type]
         for key, messages in replies or ():
             run_id = runs.get(key)
             if run_id is None:
