@@ -15,7 +15,7 @@ from scripts.hotpath.beginnings import first_requests
 from scripts.hotpath.compare import Comparison
 from scripts.hotpath.figures import Figure, table, write_json
 from scripts.hotpath.ground import Ground, ground
-from scripts.hotpath.plan import FULL, MEASURES, QUICK, Plan
+from scripts.hotpath.plan import FULL, MEASURES, QUICK, TARGETS, Plan
 from scripts.hotpath.scripted import ScriptedLlms
 from scripts.hotpath.statements import statements
 
@@ -34,7 +34,8 @@ def _arguments() -> argparse.Namespace:
 
 def _measured(running: Ground, llms: ScriptedLlms, plan: Plan, wanted: list[str]) -> Iterator[Figure]:
     comparison = Comparison(running, llms, plan, wanted)
-    yield from comparison.cells()
+    if set(wanted) & set(TARGETS):
+        yield from comparison.cells()
     if "wall" in wanted:
         yield from comparison.wall()
     if "first-request" in wanted:

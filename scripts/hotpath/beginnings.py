@@ -18,8 +18,9 @@ from scripts.hotpath.subjects import service
 from scripts.hotpath.talk import USER_LLM
 
 _TURNS = 2
-_REST_S = 0.03
-"""Between two runs, so that the worker waits again; not a multiple of any period of ours."""
+_REST_S = 0.13
+"""From one answer of POST to a look whether the run has ended, and the worker waits again: nothing else
+moves meanwhile. Not a multiple of any period of ours."""
 _LOG_LIMIT = 10_000
 
 
@@ -52,6 +53,6 @@ async def _posts(house: House, tenants: list[Tenant], count: int) -> list[float]
         for number in range(count):
             posted_ms.append(time.time() * 1000)
             await house.start_run(session, tenants[number % len(tenants)])
-            await house.runs_ended(30)
             await asyncio.sleep(_REST_S)
+            await house.runs_ended(30)
     return posted_ms

@@ -8,6 +8,7 @@ from statistics import median
 
 from scripts.hotpath.figures import Figure
 from scripts.hotpath.ground import Ground
+from scripts.hotpath.house import Tenant
 from scripts.hotpath.load import Load
 from scripts.hotpath.plan import CALL_MS, MEMORY_TARGET_KB, TARGETS, WALL_TARGETS, Cell, Plan
 from scripts.hotpath.scripted import ScriptedLlms
@@ -62,8 +63,8 @@ class Comparison:
                 taken[name] = self._take(name, running, tenants, load)
         return taken
 
-    def _take(self, name: str, running: Service | None, tenants: list, load: Load) -> Taken:
-        if name == "floor" or name == "engine":
+    def _take(self, name: str, running: Service | None, tenants: list[Tenant], load: Load) -> Taken:
+        if name in ("floor", "engine"):
             return bare(name, self._llms, load)
         assert running is not None, "direct and persisted need the service"
         return running.direct(tenants, load) if name == "direct" else running.persisted(tenants, load)

@@ -40,8 +40,8 @@ async def _run(base_url: str, load: Load) -> None:
     async def hold_one() -> None:
         last: Event | None = None
         async with aclosing(converse(spec, _parties(pool, base_url))) as events:
-            async for last in events:
-                pass
+            async for event in events:
+                last = event
         assert isinstance(last, Ended), "a conversation without an end"
         assert last.verdict, last
         assert last.verdict.turn_number == load.turns, last

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from uuid import UUID
 import aiohttp
 
 from parley.server.ops.local.ports import free_port
+from parley.server.ops.local.processes import Child, Program
 from scripts.hotpath.ground import Ground
 from scripts.hotpath.talk import ASSISTANT_LLM, CRITERIA, GOAL, SYSTEM_INSTRUCTION
 
@@ -68,23 +69,17 @@ class House:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for process in (self.worker, self.api):
-            process.send_signal(signal.SIGCONT)
-            process.terminate()
-        for process in (self.worker, self.api):
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        self.resume_worker()
+        self.worker.stop()
+        self.api.stop()
 
     def pause_worker(self) -> None:
         """Let started runs gather."""
-        self.worker.send_signal(signal.SIGSTOP)
+        os.kill(self.worker.pid, signal.SIGSTOP)
 
     def resume_worker(self) -> None:
         """Let it take what has gathered."""
-        self.worker.send_signal(signal.SIGCONT)
+        os.kill(self.worker.pid, signal.SIGCONT)
 
     async def tenants(self, turns: int) -> list[Tenant]:
         """Make a gateway and a test of `turns` turns for each account."""
@@ -117,21 +112,23 @@ class House:
                     return
                 await asyncio.sleep(0.05)
 
-    def _start(self, command: str) -> subprocess.Popen[bytes]:
-        with (self._ground.folder / f"{command}.log").open("ab") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", "parley.server.ops.cli", command],
+    def _start(self, command: str) -> Child:
+        folder = self._ground.folder
+        return Child(
+            Program(
+                name=command,
+                argv=[sys.executable, "-m", "parley.server.ops.cli", command],
                 env=self._environment,
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
+                log=folder / f"{command}.log",
+                record=folder / f"{command}.pid.json",
             )
+        )
 
     async def _answers(self) -> None:
         deadline = time.monotonic() + _STARTED_WITHIN_S
         async with aiohttp.ClientSession(self.url) as session:
             while True:
-                if self.api.poll() is not None or self.worker.poll() is not None:
+                if self.api.exit_code() is not None or self.worker.exit_code() is not None:
                     raise RuntimeError("API or worker ended while starting")
                 try:
                     async with session.get("/livez"):

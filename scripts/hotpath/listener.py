@@ -91,13 +91,9 @@ class StatementListener:
         return port
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there_reader, there_writer = await asyncio.open_connection(
-            self._target.hostname, self._target.port
-        )
+        there_reader, there_writer = await asyncio.open_connection(self._target.hostname, self._target.port)
         heard = _Heard(self.counts)
-        await asyncio.gather(
-            _pass_on(reader, there_writer, heard), _pass_on(there_reader, writer, None)
-        )
+        await asyncio.gather(_pass_on(reader, there_writer, heard), _pass_on(there_reader, writer, None))
 
 
 async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, heard: _Heard | None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from functools import partial
 from typing import Any, cast
 
 import uvloop
@@ -47,6 +48,10 @@ def _request(path: str, key: str, body: dict[str, Any]) -> bytes:
     return head.encode() + data
 
 
+def _same(reading: _Reading) -> _Reading:
+    return reading
+
+
 async def _read(order: dict[str, Any]) -> None:
     loop = asyncio.get_running_loop()
     requests = iter([_request(order["path"], one["key"], one["body"]) for one in order["evaluations"]])
@@ -54,7 +59,7 @@ async def _read(order: dict[str, Any]) -> None:
     async def slot() -> None:
         for request in requests:
             reading = _Reading(request)
-            await loop.create_connection(lambda made=reading: made, "127.0.0.1", order["port"])
+            await loop.create_connection(partial(_same, reading), "127.0.0.1", order["port"])
             await reading.ended
 
     with OwnMeter() as meter:

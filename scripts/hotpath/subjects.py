@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from scripts.hotpath.ground import Ground
 from scripts.hotpath.house import DIRECT, House, Tenant, evaluated
@@ -30,8 +30,8 @@ class Taken:
     beside: dict[str, float] = field(default_factory=dict)
 
 
-def bare(what: Literal["floor", "engine"], llms: ScriptedLlms, load: Load) -> Taken:
-    """The floor, or the engine alone: a process that measures itself."""
+def bare(what: str, llms: ScriptedLlms, load: Load) -> Taken:
+    """The `floor`, or the `engine` alone: a process that measures itself."""
     told = _output_of([f"scripts.hotpath.{what}", llms.base_url, *load.arguments()])
     requests = llms.stats()["requests"]
     expected = (load.conversations + 1) * load.turns * CALLS_PER_TURN
@@ -69,9 +69,7 @@ class Service:
         beside = servers.per_turn_ms(load)
         beside["reader"] = told["cpu_s"] * 1000 / load.all_turns
         return Taken(
-            spending=Spending(
-                wall_s=told["wall_s"], cpu_s=spending.cpu_s, grown_kb=spending.grown_kb
-            ),
+            spending=Spending(wall_s=told["wall_s"], cpu_s=spending.cpu_s, grown_kb=spending.grown_kb),
             beside=beside,
         )
 
@@ -107,7 +105,8 @@ class Service:
     async def _check(self, load: Load) -> None:
         """Every run of the load went to its last turn and was charged for every call."""
         row = await self._ground.ask(
-            "SELECT count(*) AS runs, sum((SELECT count(*) FROM ledger WHERE source_id = newest.id)) AS charges "
+            "SELECT count(*) AS runs, "
+            "sum((SELECT count(*) FROM ledger WHERE source_id = newest.id)) AS charges "
             "FROM (SELECT * FROM runs ORDER BY created_at DESC, id DESC "
             f"LIMIT {load.conversations}) AS newest "
             f"WHERE state = 'succeeded' AND turn = {load.turns} AND cost > 0"

@@ -23,9 +23,7 @@ SYSTEM_INSTRUCTION = "You are the helpful assistant of a shop. Answer in two or 
 
 def bench_spec(turns: int) -> Spec:
     """A conversation of exactly `turns` turns: nobody leaves, and no score ends it."""
-    return Spec(
-        goal=GOAL, validation_criteria=CRITERIA, seed=7, max_turns=turns, minimum_turns=turns + 1
-    )
+    return Spec(goal=GOAL, validation_criteria=CRITERIA, seed=7, max_turns=turns, minimum_turns=turns + 1)
 
 
 class BareTalk:
@@ -74,7 +72,45 @@ class BareTalk:
         return [{"role": "system", "content": self._judge_system}, {"role": "user", "content": words}]
 
 
-_WORDS = ["could", "you", "please", "explain", "a", "little", "more", "about", "the", "second", "option", "since", "it", "sounds", "close", "to", "what", "we", "need", "this", "week", "and", "we", "would", "also", "like", "to", "know", "about", "delivery", "costs", "opening", "hours", "and", "colours", "before", "then"]
+_WORDS = [
+    "could",
+    "you",
+    "please",
+    "explain",
+    "a",
+    "little",
+    "more",
+    "about",
+    "the",
+    "second",
+    "option",
+    "since",
+    "it",
+    "sounds",
+    "close",
+    "to",
+    "what",
+    "we",
+    "need",
+    "this",
+    "week",
+    "and",
+    "we",
+    "would",
+    "also",
+    "like",
+    "to",
+    "know",
+    "about",
+    "delivery",
+    "costs",
+    "opening",
+    "hours",
+    "and",
+    "colours",
+    "before",
+    "then",
+]
 
 
 def user_script(turns: int) -> bytes:
