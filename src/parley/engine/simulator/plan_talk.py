@@ -43,7 +43,7 @@ _HEADING = re.compile(
     re.MULTILINE,
 )
 _ABOUT_THE_USER = re.compile(
-    r"\W{0,4}(?:ok|okay|so|now|hmm|alright),? the user (?:wants|asked|asks|is asking|expects|says|said|just)\b"
+    r"\W{0,4}(?:ok|okay|so|now|hmm|alright),? the user (?:wants|asked|asks|is asking|expects|said|just)\b"
 )
 """Only at the very beginning: further on, people do speak of users."""
 

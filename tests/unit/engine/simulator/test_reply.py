@@ -153,6 +153,7 @@ OWN = {
     "Kunde: Hallo": "Hallo",
     "User: User: Hi": "User: Hi",
     "Hi\nUser: more": "Hi\nUser: more",
+    "User:Xavier here": "Xavier here",
     "User:": "",
     "User: **": "",
 }
@@ -177,6 +178,7 @@ FOREIGN = {
     "User: Hi\nAssistant: Hello\nUser: Bye": "Hi",
     "User:\nAssistant: Hello": "",
     "Assistant: Hello": "",
+    "**********Assistant: Hello": "",
     "Assistant:": "",
     "Hi\nAssistant:": "Hi",
     "Hi **you** \nAssistant: Hello": "Hi **you**",
@@ -219,6 +221,9 @@ def test_label_is_seen_across_a_token() -> None:
         ": odd",
         "**: odd",
         "***********Assistant: odd",
+        "XAssistant: odd",
+        "Agent X: no",
+        "AgentX: no",
         "Customer number and the name on the bill: 12, Smith",
         "a" * 100 + ": x",
         "** a",
@@ -244,6 +249,7 @@ def test_beginning_of_a_line_is_held_back_only_while_it_may_be_a_label() -> None
     assert words.feed("sist me") == "\nAssist me"
     assert words.feed("\nassistant") == ""
     assert words.feed(" manager") == "\nassistant manager"
+    assert OwnWords().feed("User: Hi") == "Hi"
 
 
 @pytest.mark.parametrize(
