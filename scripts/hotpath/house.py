@@ -42,10 +42,12 @@ class Tenant:
 class House:
     """One API and one worker of `concurrency` runs on `ground`. Enter it to start them.
 
-    `database_url` stands in for the ground's own, to look at what is said to it.
+    `database_urls` (the API's, the worker's) stand in for the ground's own, to hear what is said to it.
     """
 
-    def __init__(self, ground: Ground, concurrency: int, database_url: str | None = None) -> None:
+    def __init__(
+        self, ground: Ground, concurrency: int, database_urls: tuple[str, str] | None = None
+    ) -> None:
         self._ground = ground
         self.port = free_port()
         self._environment = {
@@ -53,12 +55,13 @@ class House:
             "PARLEY_API_PORT": str(self.port),
             "PARLEY_WORKER_CONCURRENCY": str(concurrency),
         }
-        if database_url:
-            self._environment["PARLEY_DATABASE_URL"] = database_url
+        self._database_urls = database_urls or (ground.database_url, ground.database_url)
         self.url = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
-        self.api, self.worker = self._start("api"), self._start("worker")
+        api_database_url, worker_database_url = self._database_urls
+        self.api = self._start("api", api_database_url)
+        self.worker = self._start("worker", worker_database_url)
         try:
             asyncio.run(self._answers())
         except BaseException:
@@ -112,13 +115,13 @@ class House:
                     return
                 await asyncio.sleep(0.05)
 
-    def _start(self, command: str) -> Child:
+    def _start(self, command: str, database_url: str) -> Child:
         folder = self._ground.folder
         return Child(
             Program(
                 name=command,
                 argv=[sys.executable, "-m", "parley.server.ops.cli", command],
-                env=self._environment,
+                env={**self._environment, "PARLEY_DATABASE_URL": database_url},
                 log=folder / f"{command}.log",
                 record=folder / f"{command}.pid.json",
             )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from scripts.hotpath.figures import Figure
 from scripts.hotpath.ground import Ground
@@ -16,22 +18,37 @@ _LOAD = Load(conversations=16, at_once=16, turns=10)
 
 
 def statements(ground: Ground, llms: ScriptedLlms) -> Iterator[Figure]:
-    """All statements of direct evaluations and of runs, from their start to their end, per turn."""
+    """All statements of the process that holds the conversations, ticks included, per turn.
+
+    That is the API's for direct evaluations and the worker's for runs; what the API says to start the
+    runs stands beside.
+    """
+    url = ground.database_url
     with (
-        StatementListener(ground.database_url) as listener,
-        service(ground, llms, _LOAD.at_once, listener.url) as running,
+        StatementListener(url) as api,
+        StatementListener(url) as worker,
+        service(ground, llms, _LOAD.at_once, (api.url, worker.url)) as running,
     ):
         tenants = running.tenants(_LOAD.turns)
-        for name, measure in (("direct", running.direct), ("persisted", running.persisted)):
-            llms.pace()
-            listener.counts.clear()
-            measure(tenants, _LOAD)
-            told = dict(listener.counts.most_common())
-            yield Figure(
-                measure=f"statements per turn, {name}",
-                case=f"{_LOAD.conversations} of {_LOAD.turns} turns",
-                result=sum(told.values()) / _LOAD.all_turns,
-                unit="",
-                target=STATEMENTS_TARGET,
-                beside={f"{count} x": statement for statement, count in told.items()},
-            )
+        llms.pace()
+        api.counts.clear()
+        running.direct(tenants, _LOAD)
+        yield _figure("direct", api.counts)
+        llms.pace()
+        api.counts.clear()
+        worker.counts.clear()
+        running.persisted(tenants, _LOAD)
+        started = sum(api.counts.values()) / _LOAD.conversations
+        yield _figure("persisted", worker.counts, {"of the API to start a run": f"{started:.1f}"})
+
+
+def _figure(name: str, counts: Counter[str], beside: Mapping[str, str] = MappingProxyType({})) -> Figure:
+    told = {f"[{statement}]": f"{count} x" for statement, count in counts.most_common()}
+    return Figure(
+        measure=f"statements per turn, {name}",
+        case=f"{_LOAD.conversations} of {_LOAD.turns} turns",
+        result=sum(counts.values()) / _LOAD.all_turns,
+        unit="",
+        target=STATEMENTS_TARGET,
+        beside={**beside, **told},
+    )

@@ -118,10 +118,10 @@ class Service:
 
 @contextlib.contextmanager
 def service(
-    ground: Ground, llms: ScriptedLlms, concurrency: int, database_url: str | None = None
+    ground: Ground, llms: ScriptedLlms, concurrency: int, database_urls: tuple[str, str] | None = None
 ) -> Iterator[Service]:
     """A warmed-up service in processes of its own."""
-    with House(ground, concurrency, database_url) as house:
+    with House(ground, concurrency, database_urls) as house:
         made = Service(house, ground, llms)
         made.warm_up()
         yield made
