@@ -27,7 +27,14 @@ class AgenticTest(Owned, Dated, Table):
         ),
         CheckConstraint("notification_threshold >= 1", name="notification_threshold_positive"),
         Index("ix_agentic_tests_live", "account_id", "id", postgresql_where=text("deleted_at IS NULL")),
+        CheckConstraint("(next_run_at IS NULL) = (looked_at_from IS NULL)", name="looked_at_when_due"),
         Index("ix_agentic_tests_gateway", "account_id", "gateway_id", "id"),
+        Index(
+            "ix_agentic_tests_due",
+            "looked_at_from",
+            "account_id",
+            postgresql_where=text("looked_at_from IS NOT NULL"),
+        ),
     )
 
     name: Mapped[str]
@@ -43,6 +50,9 @@ class AgenticTest(Owned, Dated, Table):
     recovery_notification: Mapped[bool] = mapped_column(default=True, server_default="true")
     outcome_notification: Mapped[bool] = mapped_column(default=False, server_default="false")
     next_run_at: Mapped[datetime | None]
+    """When it is due next. Stays in the past while the account has no quota for it."""
+    looked_at_from: Mapped[datetime | None]
+    """When schedulers look at it: at `next_run_at`, or later once its account had no quota."""
     last_skip_due_at: Mapped[datetime | None]
     last_skip_reason: Mapped[str | None]
     consecutive_failures: Mapped[int] = mapped_column(Integer, default=0, server_default="0")

@@ -32,6 +32,15 @@ class Run(Owned, Dated, Table):
         same_account("test_id", "agentic_tests"),
         Index("uq_runs_id", "id", unique=True),
         Index("ix_runs_test", "account_id", "test_id", "id"),
+        # One run for each due time, whoever starts it; also finds a test's last scheduled run.
+        Index(
+            "uq_runs_scheduled",
+            "account_id",
+            "test_id",
+            "scheduled_for",
+            unique=True,
+            postgresql_where=text("scheduled_for IS NOT NULL"),
+        ),
         Index("ix_runs_open", "account_id", "id", postgresql_where=text("state IN ('pending', 'running')")),
         # However long one account's backlog is, the runs that hold slots are few and found apart from it.
         Index(
@@ -54,6 +63,8 @@ class Run(Owned, Dated, Table):
     state: Mapped[str] = mapped_column(default="pending", server_default="pending")
     trigger: Mapped[str]
     """manual, schedule or suite."""
+    scheduled_for: Mapped[datetime | None]
+    """The due time a scheduled run answers."""
     revision: Mapped[str]
     seed: Mapped[int]
     external_user_id: Mapped[str | None]
