@@ -20,7 +20,8 @@ ServerError
 ├── TooManyRequests           429
 │   ├── RequestsLimited           request_rate_limited
 │   ├── QuotaExhausted            quota_exhausted
-│   └── ConcurrencyExhausted      concurrency_exhausted
+│   ├── ConcurrencyExhausted      concurrency_exhausted
+│   └── IntegratedLimitReached    integrated_limit_reached
 ├── InternalError             500 internal_error
 └── Unavailable               503
     └── DatabaseAway              database_unavailable
@@ -212,12 +213,37 @@ class QuotaExhausted(TooManyRequests):
     code = "quota_exhausted"
     message = "The plan's runs per minute are used up."
 
+    @classmethod
+    def over(cls, limit: int, retry_after_s: int) -> QuotaExhausted:
+        """Names the limit, and when the next start is free."""
+        return cls(
+            f"The plan allows {limit} new runs in any 60 seconds, and they are used up.",
+            details={"limit": limit},
+            retry_after_s=retry_after_s,
+        )
+
+    def headers(self) -> dict[str, str]:
+        """Says what a start that was allowed says, too."""
+        found = super().headers()
+        if self.details is not None and self.retry_after_s is not None:
+            found["X-RateLimit-Limit"] = str(self.details["limit"])
+            found["X-RateLimit-Remaining"] = "0"
+            found["X-RateLimit-Reset"] = found["Retry-After"]
+        return found
+
 
 class ConcurrencyExhausted(TooManyRequests):
     """All of the account's slots for direct evaluations are taken."""
 
     code = "concurrency_exhausted"
     message = "All of the plan's concurrent direct evaluations are taken."
+
+
+class IntegratedLimitReached(TooManyRequests):
+    """The plan's daily requests or tokens of integrated llms are used up; `details` tells the limits."""
+
+    code = "integrated_limit_reached"
+    message = "The plan's requests or tokens of integrated llms in 24 hours are used up."
 
 
 class InternalError(ServerError):

@@ -77,7 +77,7 @@ class Services:
     @property
     def background(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
         """What the API runs beside its requests, each until it is cancelled."""
-        return (self.last_used.run, self.hub.run)
+        return (self.last_used.run, self.hub.run, self.direct.run)
 
     def by_type(self) -> dict[type[Any], Any]:
         """The fields by their types."""
@@ -116,7 +116,12 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     )
     bus = await opened.enter_async_context(Publisher(redis, prefix))
     queue = RunQueue(queueing, prefix)
-    limits = DirectLimits(wall_time_s=settings.run.wall_time_s, ping_s=settings.run.sse_ping_s)
+    limits = DirectLimits(
+        wall_time_s=settings.run.wall_time_s,
+        ping_s=settings.run.sse_ping_s,
+        lease_s=settings.worker.lease_s,
+        heartbeat_s=settings.worker.heartbeat_s,
+    )
     direct = DirectEvaluations(database, maker, NoHooks(), clock, limits)
     opened.push_async_callback(direct.close)
     canceller = Canceller(queue, bus, clock)

@@ -15,9 +15,11 @@ from parley.server.errors import (
     AccountSuspended,
     BalanceExhausted,
     IdempotencyConflict,
+    IntegratedLimitReached,
     InvalidRequest,
     NotFound,
     PublicKeyRefused,
+    QuotaExhausted,
     ScopeMissing,
 )
 from parley.server.idempotency.service import IdempotencyKeyDep
@@ -31,7 +33,7 @@ from parley.server.queue.jobs import RunQueue
 from parley.server.runs import service as runs
 from parley.server.runs.record import summary
 from parley.server.runs.schemas import RunState, RunSummary, StartRun
-from parley.server.runs.start import NewRun, start
+from parley.server.runs.start import NewRun, start_counted
 
 router = room_router("/agentic-tests/{test_id}/runs", "runs")
 
@@ -53,6 +55,8 @@ Runner = Annotated[Caller, requires("runs:write")]
             AccountSuspended,
             NotFound,
             IdempotencyConflict,
+            QuotaExhausted,
+            IntegratedLimitReached,
         ),
     },
 )
@@ -91,9 +95,10 @@ async def start_run(
         trigger="manual",
         external_user_id=basis.external_user_id,
     )
-    run = await start(session, caller.scope, new, queue)
-    await session.refresh(run)
-    return Reply(message="The run is on its way.", data=summary(run))
+    started = await start_counted(session, caller.scope, new, queue)
+    response.headers.update(started.quota.headers())
+    await session.refresh(started.run)
+    return Reply(message="The run is on its way.", data=summary(started.run))
 
 
 @router.get("", summary="List runs", responses=answers_with(PublicKeyRefused, ScopeMissing, NotFound))

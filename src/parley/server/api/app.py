@@ -72,7 +72,13 @@ def _middleware(api: ApiSettings) -> list[Middleware]:
                     "Last-Event-ID",
                     "X-Api-Key",
                 ],
-                expose_headers=["Retry-After", "X-Request-Id"],
+                expose_headers=[
+                    "Retry-After",
+                    "X-RateLimit-Limit",
+                    "X-RateLimit-Remaining",
+                    "X-RateLimit-Reset",
+                    "X-Request-Id",
+                ],
                 max_age=600,
             )
         )

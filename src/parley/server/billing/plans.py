@@ -15,7 +15,7 @@ from parley.server.errors import NotFound
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanTerms:
-    """The terms of one plan. No runs per minute means no limit."""
+    """The terms of one plan. Where None is allowed it means no limit."""
 
     code: str
     runs_per_minute: int | None
@@ -24,6 +24,9 @@ class PlanTerms:
     """Times the cost of user, judge and integrated llms; the account's own gateways are not multiplied."""
     metered: bool
     """Whether usage is charged at all."""
+    resources_per_test: int
+    integrated_requests_per_day: int | None
+    integrated_tokens_per_day: int | None
 
 
 async def plan_of(session: Session, account_id: UUID) -> PlanTerms:
@@ -33,10 +36,18 @@ async def plan_of(session: Session, account_id: UUID) -> PlanTerms:
     )
     if found is None:
         raise NotFound("There is no such account.")
+    return terms_of(found)
+
+
+def terms_of(plan: Plan) -> PlanTerms:
+    """The terms of a plan."""
     return PlanTerms(
-        code=found.code,
-        runs_per_minute=found.runs_per_minute,
-        concurrent_runs=found.concurrent_runs,
-        multiplier=found.multiplier,
-        metered=found.metered,
+        code=plan.code,
+        runs_per_minute=plan.runs_per_minute,
+        concurrent_runs=plan.concurrent_runs,
+        multiplier=plan.multiplier,
+        metered=plan.metered,
+        resources_per_test=plan.resources_per_test,
+        integrated_requests_per_day=plan.integrated_requests_per_day,
+        integrated_tokens_per_day=plan.integrated_tokens_per_day,
     )

@@ -119,6 +119,8 @@ def tariff_of(snapshot: Snapshot, multiplier: Decimal, *, metered: bool) -> Tari
             "judge": multiplier,
         },
         metered=metered,
+        # Limits of integrated llms are counted by this name, and where one lives is the operator's affair.
+        names={} if is_own else {"assistant": snapshot.gateway.slug},
     )
 
 

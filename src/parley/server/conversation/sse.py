@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -110,8 +110,13 @@ class EventStream(Response):
         rules: StreamRules,
         may_go_on: Callable[[], Awaitable[bool]],
         on_leave: Callable[[], None] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
+        """`headers` are sent beside those of every event stream."""
         super().__init__()
+        self._more_headers = [
+            (name.lower().encode(), value.encode()) for name, value in (headers or {}).items()
+        ]
         self._batches = batches
         self._rules = rules
         self._may_go_on = may_go_on
@@ -138,7 +143,8 @@ class EventStream(Response):
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _send(self, send: Send) -> None:
-        start: dict[str, Any] = {"type": "http.response.start", "status": 200, "headers": _HEADERS}
+        headers = [*_HEADERS, *self._more_headers]
+        start: dict[str, Any] = {"type": "http.response.start", "status": 200, "headers": headers}
         await send(start)
         async with aclosing(self._batches) as batches:
             async for batch in batches:

@@ -18,12 +18,14 @@ WITH account AS (
     SELECT id, balance, status, plan FROM accounts WHERE id = $1 FOR NO KEY UPDATE
 ), call AS (
     UPDATE direct_calls SET last_seq = $3, cost = cost + $4, state = coalesce($5, state),
-                            outcome = $6, error_code = $7, updated_at = now(),
-                            finished_at = CASE WHEN $5 IS NULL THEN NULL ELSE now() END
+                            outcome = CASE WHEN state = 'running' THEN $6 ELSE outcome END,
+                            error_code = CASE WHEN state = 'running' THEN $7 ELSE error_code END,
+                            updated_at = now(),
+                            finished_at = CASE WHEN $5 IS NULL THEN finished_at
+                                               ELSE coalesce(finished_at, now()) END
       FROM account
-     WHERE direct_calls.account_id = account.id AND direct_calls.id = $2
-       AND state = 'running' AND last_seq < $3
-    RETURNING direct_calls.account_id, direct_calls.id
+     WHERE direct_calls.account_id = account.id AND direct_calls.id = $2 AND last_seq < $3
+    RETURNING direct_calls.account_id, direct_calls.id, direct_calls.state = 'running' AS open
 ), charge AS (
     INSERT INTO ledger (account_id, source, source_id, seq, amount, role, llm,
                         prompt_tokens, cached_prompt_tokens, completion_tokens, estimated)
@@ -36,9 +38,11 @@ WITH account AS (
     UPDATE accounts SET balance = accounts.balance - $4 FROM call
      WHERE accounts.id = call.account_id AND $4 <> 0
 )
-SELECT account.balance - $4 AS balance, account.status = 'active' AS active, plans.metered
+SELECT account.balance - $4 AS balance, account.status = 'active' AS active, plans.metered, call.open
   FROM call, account JOIN plans ON plans.code = account.plan
 """
+
+SLOT_LOST = Stop(code="shutdown", message="The service lost hold of this evaluation; start it again.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +61,8 @@ class DirectAccount:
     account_id: UUID
     call_id: UUID
     seq: int = 0
+    is_lost: bool = False
+    """Whether the call was closed by a sweep: its lease had ended. What it used is charged all the same."""
     _open: list[tuple[int, Charge]] = field(default_factory=list)
 
     def spend(self, charge: Charge | None) -> None:
@@ -68,7 +74,7 @@ class DirectAccount:
     async def settle(self, end: CallEnd | None = None) -> Standing | None:
         """Write what is noted, all or nothing; with `end` also that the call is over.
 
-        Waits while the database is away. None if there is nothing to write, or the call was closed.
+        Waits while the database is away. None if there is nothing to write, or it was written before.
         """
         if not self._open and end is None:
             return None
@@ -79,6 +85,7 @@ class DirectAccount:
         self._open.clear()
         if row is None:
             return None
+        self.is_lost = end is None and not row["open"]
         return Standing(
             balance=row["balance"],
             account_active=row["active"],
@@ -119,6 +126,8 @@ class DirectGuard(ConversationGuard):
         self._account = account
 
     async def may_start_turn(self, turn: int) -> Stop | None:
-        """Settle, then the same questions as for any conversation."""
+        """Settle, then the same questions as for any conversation, and whether its slot is still ours."""
         self.standing = await self._account.settle() or self.standing
+        if self._account.is_lost:
+            return SLOT_LOST
         return await super().may_start_turn(turn)

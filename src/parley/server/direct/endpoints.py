@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import Request
-from sqlalchemy import func
 
 from parley.server.accounts.authenticator import Authenticator, Caller
 from parley.server.accounts.callers import requires
@@ -22,8 +20,6 @@ from parley.server.conversation.sse import EventStream, StreamRules
 from parley.server.db.database import Database
 from parley.server.db.dependencies import DatabaseDep
 from parley.server.db.session import Session
-from parley.server.db.tables import Plan
-from parley.server.db.tables.direct_calls import DirectCall
 from parley.server.definitions.body import read_json
 from parley.server.definitions.faults import DefinitionRefused
 from parley.server.definitions.offer import Offer
@@ -32,23 +28,25 @@ from parley.server.definitions.read import read_direct
 from parley.server.definitions.schemas import DirectBody, stored
 from parley.server.definitions.snapshot import Snapshot, snapshot
 from parley.server.direct.evaluate import DirectEvaluations, DirectOrder
-from parley.server.direct.repository import DirectCallRepository
+from parley.server.direct.slots import take_slot
 from parley.server.errors import (
     AccountSuspended,
     BalanceExhausted,
+    ConcurrencyExhausted,
+    IntegratedLimitReached,
     InvalidRequest,
-    NotFound,
     NotResumable,
     PublicKeyRefused,
+    QuotaExhausted,
     ScopeMissing,
 )
 from parley.server.journal.keep import Standing
 from parley.server.kit.docs import answers_with
-from parley.server.kit.ids import new_id
 from parley.server.kit.provide import provided
 from parley.server.kit.requests import room_router
-from parley.server.runs.admit import lock_account
-from parley.server.runs.start import SEED_BOUND
+from parley.server.quotas.gate import enter, spend
+from parley.server.quotas.window import QuotaStanding
+from parley.server.runs.start import SEED_BOUND, wanted_by
 
 router = room_router("/generations", "direct evaluation")
 
@@ -65,7 +63,15 @@ _DOCS: dict[str, Any] = {
     "responses": {
         200: {"content": {"text/event-stream": {}}, "description": "The events, to the one terminal event."},
         **answers_with(
-            InvalidRequest, BalanceExhausted, PublicKeyRefused, ScopeMissing, AccountSuspended, NotResumable
+            InvalidRequest,
+            BalanceExhausted,
+            PublicKeyRefused,
+            ScopeMissing,
+            AccountSuspended,
+            NotResumable,
+            QuotaExhausted,
+            ConcurrencyExhausted,
+            IntegratedLimitReached,
         ),
     },
     "openapi_extra": request_body(direct_schema(), {"A short look": _EXAMPLE}),
@@ -91,8 +97,8 @@ async def evaluate(
         raise NotResumable
     if "idempotency-key" in request.headers:
         raise InvalidRequest.field("Idempotency-Key", "is not taken here: a stream cannot be given twice")
-    lease = timedelta(seconds=evaluations.lease_s)
-    order = await _order(await request.body(), caller, database, offer, lease)
+    body = await request.body()
+    order, quota = await _order(body, caller, database, offer, evaluations.lease_s)
     try:
         outgoing = await evaluations.begin(order)
     except TargetGone:
@@ -102,19 +108,20 @@ async def evaluate(
         rules,
         may_go_on=lambda: authenticator.is_current(caller),
         on_leave=lambda: evaluations.leave(order.call_id),
+        headers=quota.headers(),
     )
 
 
 async def _order(
-    raw: bytes, caller: Caller, database: Database, offer: Offer, lease: timedelta
-) -> DirectOrder:
+    raw: bytes, caller: Caller, database: Database, offer: Offer, lease_s: float
+) -> tuple[DirectOrder, QuotaStanding]:
     try:
         body = read_direct(read_json(raw))
     except DefinitionRefused as refused:
         raise InvalidRequest.faults((fault.field, fault.problem) for fault in refused.faults) from None
     async with database.session() as session:
         kept = await _snapshot(session, caller, offer, body)
-        return await _accounted(session, caller, kept, body.seed, lease)
+        return await _accounted(session, caller, kept, body.seed, lease_s)
 
 
 async def _snapshot(session: Session, caller: Caller, offer: Offer, body: DirectBody) -> Snapshot:
@@ -134,26 +141,21 @@ async def _snapshot(session: Session, caller: Caller, offer: Offer, body: Direct
 
 
 async def _accounted(
-    session: Session, caller: Caller, kept: Snapshot, seed: int | None, lease: timedelta
-) -> DirectOrder:
-    account = await lock_account(session, caller.account_id)
-    if account is None:
-        raise NotFound
-    if account.status != "active":
-        raise AccountSuspended
-    plan = await session.get_one(Plan, account.plan)
-    if plan.metered and account.balance <= 0:
-        raise BalanceExhausted
-    call = await DirectCallRepository(session, caller.scope).add(
-        DirectCall(account_id=caller.account_id, id=new_id(), lease_until=func.now() + lease)
-    )
-    return DirectOrder(
+    session: Session, caller: Caller, kept: Snapshot, seed: int | None, lease_s: float
+) -> tuple[DirectOrder, QuotaStanding]:
+    """Take a slot and spend a unit. A refusal leaves neither: the transaction is rolled back."""
+    entrant = await enter(session, caller.account_id)
+    call_id = await take_slot(session, caller.scope, entrant.plan.concurrent_runs, lease_s)
+    quota = await spend(session, entrant, wanted_by(kept))
+    metered = entrant.plan.metered
+    order = DirectOrder(
         account_id=caller.account_id,
-        call_id=call.id,
+        call_id=call_id,
         snapshot=kept,
         seed=secrets.randbelow(SEED_BOUND) if seed is None else seed,
-        multiplier=plan.multiplier,
+        multiplier=entrant.plan.multiplier,
         standing=Standing(
-            balance=account.balance, account_active=True, metered=plan.metered, cancel_requested=False
+            balance=entrant.balance, account_active=True, metered=metered, cancel_requested=False
         ),
     )
+    return order, quota

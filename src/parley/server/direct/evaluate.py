@@ -20,7 +20,9 @@ from parley.server.conversation.parties import PartyMaker, TargetGone, tariff_of
 from parley.server.conversation.sse import Outgoing
 from parley.server.db.database import Database
 from parley.server.definitions.snapshot import Snapshot, spec_of
-from parley.server.direct.account import CallEnd, DirectAccount, DirectGuard
+from parley.server.direct.account import SLOT_LOST, CallEnd, DirectAccount, DirectGuard
+from parley.server.direct.slots import close_lapsed, renew_slots
+from parley.server.errors import DatabaseAway
 from parley.server.journal.keep import Standing
 
 _log = logging.getLogger(__name__)
@@ -28,9 +30,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectLimits:
-    """Bounds of a direct evaluation, seconds."""
+    """Bounds of a direct evaluation, seconds. Its slot is leased, and the lease renewed while it is open."""
 
     wall_time_s: float = 3_600.0
+    lease_s: float = 30.0
+    heartbeat_s: float = 10.0
     ping_s: float = 15.0
 
 
@@ -48,6 +52,7 @@ class DirectOrder:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
+    account_id: UUID
     guard: DirectGuard
     task: asyncio.Task[None]
 
@@ -67,8 +72,28 @@ class DirectEvaluations:
 
     @property
     def lease_s(self) -> float:
-        """How long an evaluation may be open, seconds."""
-        return self._limits.wall_time_s
+        """How long a slot is held without being renewed, seconds."""
+        return self._limits.lease_s
+
+    async def run(self) -> None:
+        """Renew the leases of what is open here, and close what lost processes left open, for ever."""
+        while True:
+            await asyncio.sleep(self._limits.heartbeat_s)
+            try:
+                await self._beat()
+            except DatabaseAway:
+                _log.warning("leases of direct evaluations are not renewed: the database is away")
+            except Exception:
+                _log.exception("leases of direct evaluations are not renewed; tried again at the next beat")
+
+    async def _beat(self) -> None:
+        held = [(one.account_id, call_id) for call_id, one in self._open.items()]
+        if held:
+            still_open = await renew_slots(self._database, held, self._limits.lease_s)
+            for _, call_id in held:
+                if call_id not in still_open and call_id in self._open:
+                    self._open[call_id].guard.stop(SLOT_LOST)
+        await close_lapsed(self._database, self._limits.heartbeat_s)
 
     async def begin(self, order: DirectOrder) -> Outgoing:
         """Start the evaluation; its events come out of what is returned. Raises `TargetGone`."""
@@ -84,7 +109,7 @@ class DirectEvaluations:
         outgoing = Outgoing(self._limits.ping_s)
         holding = _Holding(spec, parties, tariff, account, outgoing)
         task = asyncio.create_task(self._hold(holding, guard, order.call_id), name="direct-evaluation")
-        self._open[order.call_id] = _Open(guard, task)
+        self._open[order.call_id] = _Open(order.account_id, guard, task)
         return outgoing
 
     def leave(self, call_id: UUID) -> None:

@@ -1,21 +1,25 @@
-"""Slots: which pending runs may go to a worker. Oldest first, as many as the plan lets run at once."""
+"""Slots: which pending runs may go to a worker. Oldest first, as many as the plan lets run at once.
+
+A run holds a slot from its admission to its end. Only admitted runs are ever brought to workers, so a
+backlog, however long, costs its own account time and nobody else.
+"""
 
 from __future__ import annotations
 
 from uuid import UUID
 
-from sqlalchemy import select, text
+from sqlalchemy import text
 
+from parley.server.accounts.lock import lock_account
 from parley.server.db.database import Database
 from parley.server.db.session import Session
-from parley.server.db.tables.accounts import Account
 
 _ADMIT = text("""
 WITH slots AS (
     SELECT plans.concurrent_runs - (
                SELECT count(*) FROM runs
                 WHERE runs.account_id = accounts.id
-                  AND (runs.state = 'running' OR (runs.state = 'pending' AND runs.admitted_at IS NOT NULL))
+                  AND runs.state IN ('pending', 'running') AND runs.admitted_at IS NOT NULL
            ) AS free
       FROM accounts JOIN plans ON plans.code = accounts.plan
      WHERE accounts.id = :account_id
@@ -24,26 +28,42 @@ WITH slots AS (
      WHERE account_id = :account_id AND state = 'pending' AND admitted_at IS NULL
      ORDER BY id LIMIT (SELECT greatest(free, 0) FROM slots)
 )
-UPDATE runs SET admitted_at = now() FROM next
+UPDATE runs SET admitted_at = clock_timestamp() FROM next
  WHERE runs.account_id = :account_id AND runs.id = next.id AND runs.state = 'pending'
 RETURNING runs.id
 """)
 
+# The accounts with waiting runs, one look into the index for each: however long the backlogs are, this
+# reads as many rows as there are such accounts. Those without a free slot are left out, so that they
+# cannot keep others off the list.
 _WAITING = text("""
-SELECT DISTINCT account_id FROM runs WHERE state = 'pending' AND admitted_at IS NULL LIMIT :limit
+WITH RECURSIVE waiting AS (
+    (SELECT account_id FROM runs WHERE state = 'pending' AND admitted_at IS NULL
+      ORDER BY account_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT runs.account_id FROM runs
+             WHERE runs.state = 'pending' AND runs.admitted_at IS NULL
+               AND runs.account_id > waiting.account_id
+             ORDER BY runs.account_id LIMIT 1)
+      FROM waiting WHERE waiting.account_id IS NOT NULL
+)
+SELECT waiting.account_id
+  FROM waiting
+  JOIN accounts ON accounts.id = waiting.account_id
+  JOIN plans ON plans.code = accounts.plan
+ WHERE plans.concurrent_runs > (
+           SELECT count(*) FROM runs
+            WHERE runs.account_id = waiting.account_id
+              AND runs.state IN ('pending', 'running') AND runs.admitted_at IS NOT NULL
+       )
+ LIMIT :limit
 """)
 
 
 async def admit(session: Session, account_id: UUID) -> list[UUID]:
     """Give free slots to the account's oldest pending runs. The caller holds the account's row lock."""
     rows = await session.execute(_ADMIT, {"account_id": account_id})
-    return [row.id for row in rows]
-
-
-async def lock_account(session: Session, account_id: UUID) -> Account | None:
-    """The account's row, held to the end of the transaction: the first lock of every move of a slot."""
-    statement = select(Account).where(Account.id == account_id).with_for_update(key_share=True)
-    return await session.scalar(statement)
+    return sorted(row.id for row in rows)
 
 
 async def admit_next(database: Database, account_id: UUID) -> list[UUID]:
@@ -55,7 +75,7 @@ async def admit_next(database: Database, account_id: UUID) -> list[UUID]:
 
 
 async def admit_waiting(database: Database, limit: int = 100) -> list[UUID]:
-    """Admit whatever a lost admission left behind, account by account."""
+    """Admit whatever a lost admission or a larger plan left behind, account by account."""
     async with database.session() as session:
         accounts = [row.account_id for row in await session.execute(_WAITING, {"limit": limit})]
     admitted: list[UUID] = []

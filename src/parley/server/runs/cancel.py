@@ -7,13 +7,14 @@ from uuid import UUID
 
 from parley.engine.events import Ended
 from parley.engine.ports import Clock
+from parley.server.accounts.lock import lock_account
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.db.tables.runs import OPEN_STATES, Run
 from parley.server.errors import NotFound
 from parley.server.journal.bus import Publisher
 from parley.server.queue.jobs import RunQueue
-from parley.server.runs.admit import admit, lock_account
+from parley.server.runs.admit import admit
 from parley.server.runs.repository import RunRepository
 
 

@@ -53,12 +53,18 @@ UPDATE runs SET lease_token = NULL, lease_until = NULL, updated_at = now()
  WHERE account_id = $1 AND id = $2 AND lease_token = $3 AND state = 'running'
 """
 
+# Accounts take turns: everybody's longest waiting run comes before anybody's second one.
 _DUE = """
-SELECT id FROM runs
- WHERE state IN ('pending', 'running')
-   AND ((state = 'pending' AND admitted_at < now() - make_interval(secs => $2))
-        OR (state = 'running' AND (lease_until IS NULL OR lease_until < now())))
- ORDER BY coalesce(lease_until, admitted_at) NULLS FIRST
+SELECT id FROM (
+    SELECT id, since, row_number() OVER (PARTITION BY account_id ORDER BY since, id) AS turn
+      FROM (
+        SELECT account_id, id, coalesce(lease_until, admitted_at) AS since FROM runs
+         WHERE state IN ('pending', 'running') AND admitted_at IS NOT NULL
+           AND ((state = 'pending' AND admitted_at < now() - make_interval(secs => $2))
+                OR (state = 'running' AND (lease_until IS NULL OR lease_until < now())))
+      ) AS due
+  ) AS in_turn
+ ORDER BY turn, since, id
  LIMIT $1
 """
 
@@ -123,7 +129,7 @@ async def release(database: Database, lease: Lease) -> None:
 
 
 async def due(database: Database, limit: int, patience_s: float) -> list[UUID]:
-    """Runs that wait: their worker is gone, or no worker has come for `patience_s`."""
+    """Runs that wait, accounts in turn: their worker is gone, or none has come for `patience_s`."""
     async with database.raw() as connection:
         rows = await connection.fetch(_DUE, limit, patience_s)
     return [row["id"] for row in rows]

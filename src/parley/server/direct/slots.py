@@ -1,0 +1,63 @@
+"""Slots of direct evaluations: an open row is a slot. Leases close the rows of processes that are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import func
+
+from parley.server.db.database import Database
+from parley.server.db.repository import AccountScope
+from parley.server.db.session import Session
+from parley.server.db.tables.direct_calls import DirectCall
+from parley.server.direct.repository import DirectCallRepository
+from parley.server.errors import ConcurrencyExhausted
+from parley.server.kit.ids import new_id
+
+RETRY_AFTER_S: Final = 5
+"""What a caller without a slot is told to wait; nobody knows when one comes free (our choice)."""
+
+_RENEW = """
+UPDATE direct_calls SET lease_until = now() + make_interval(secs => $3)
+  FROM unnest($1::uuid[], $2::uuid[]) AS held(account_id, id)
+ WHERE direct_calls.account_id = held.account_id AND direct_calls.id = held.id
+   AND direct_calls.state = 'running'
+RETURNING direct_calls.id
+"""
+
+_CLOSE_LAPSED = """
+UPDATE direct_calls SET state = 'ended', error_code = 'worker_lost', finished_at = now(), updated_at = now()
+ WHERE state = 'running' AND lease_until < now() - make_interval(secs => $1)
+"""
+
+
+async def take_slot(session: Session, scope: AccountScope, slots: int, lease_s: float) -> UUID:
+    """Take one of the account's direct slots; the id of its row. The account's row is locked.
+
+    Raises `ConcurrencyExhausted`.
+    """
+    calls = DirectCallRepository(session, scope)
+    if await calls.open_count() >= slots:
+        raise ConcurrencyExhausted(details={"limit": slots}, retry_after_s=RETRY_AFTER_S)
+    lease_until = func.clock_timestamp() + timedelta(seconds=lease_s)
+    call = await calls.add(DirectCall(account_id=scope.account_id, id=new_id(), lease_until=lease_until))
+    return call.id
+
+
+async def renew_slots(database: Database, held: Sequence[tuple[UUID, UUID]], lease_s: float) -> set[UUID]:
+    """Renew the leases of these (account, call); the ids of those that are still open."""
+    async with database.raw() as connection:
+        rows = await connection.fetch(_RENEW, [one for one, _ in held], [one for _, one in held], lease_s)
+    return {row["id"] for row in rows}
+
+
+async def close_lapsed(database: Database, patience_s: float) -> None:
+    """Close every row whose lease ended `patience_s` ago: its process is gone.
+
+    The patience lets a process that was away for a while renew its own rows first.
+    """
+    async with database.raw() as connection:
+        await connection.execute(_CLOSE_LAPSED, patience_s)

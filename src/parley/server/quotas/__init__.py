@@ -1,0 +1,1 @@
+"""Quotas: how often an account may start something, and where it stands."""
