@@ -17,7 +17,7 @@ from uuid import UUID
 import asyncpg
 
 from parley.engine.chat.pieces import Usage
-from parley.engine.events import ENTRY, Entry
+from parley.engine.events import ENTRY, Entry, Opinion
 from parley.server.db.database import Database
 from parley.server.errors import DatabaseAway
 
@@ -107,6 +107,10 @@ SELECT accounts.balance, accounts.status = 'active' AS active, plans.metered,
 """
 
 
+def _is_finite(opinion: Opinion) -> bool:
+    return (opinion.score + opinion.turn_delta + opinion.conversation_delta).is_finite()
+
+
 class Journal:
     """Writes and reads the entries of runs."""
 
@@ -116,8 +120,11 @@ class Journal:
     async def keep(self, lease: Lease, seq: int, entry: Entry, charge: Charge | None) -> Standing:
         """Keep `entry` as number `seq`. Waits while Postgres is away; raises `LeaseLost`.
 
-        Repeating a call whose answer was lost changes nothing.
+        Repeating a call whose answer was lost changes nothing. Raises ValueError for a number that is
+        none: kept, it would make the run unreadable.
         """
+        if isinstance(entry, Opinion) and not _is_finite(entry):
+            raise ValueError("an opinion's numbers must be finite")
         body = ENTRY.dump_json(entry).decode()
         amount = charge.amount if charge else Decimal(0)
         usage = charge.usage if charge else Usage(model="")
