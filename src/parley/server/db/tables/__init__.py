@@ -7,6 +7,8 @@ from parley.server.db.tables.ai_gateways import AiGateway
 from parley.server.db.tables.api_keys import ApiKey
 from parley.server.db.tables.direct_calls import DirectCall
 from parley.server.db.tables.entries import RunEntry
+from parley.server.db.tables.hook_credentials import HookCredentials
+from parley.server.db.tables.hook_keys import HookKey
 from parley.server.db.tables.idempotency_keys import IdempotencyKey
 from parley.server.db.tables.ledger import LedgerEntry
 from parley.server.db.tables.operator_acts import OperatorAct
@@ -20,6 +22,8 @@ __all__ = [
     "AiGateway",
     "ApiKey",
     "DirectCall",
+    "HookCredentials",
+    "HookKey",
     "IdempotencyKey",
     "LedgerEntry",
     "OperatorAct",
