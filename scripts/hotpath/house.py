@@ -132,7 +132,8 @@ class House:
         async with aiohttp.ClientSession(self.url) as session:
             while True:
                 if self.api.exit_code() is not None or self.worker.exit_code() is not None:
-                    raise RuntimeError("API or worker ended while starting")
+                    said = "\n".join([*self.api.last_lines(5), *self.worker.last_lines(5)])
+                    raise RuntimeError(f"API or worker ended while starting\n{said}")
                 try:
                     async with session.get("/livez"):
                         return
@@ -159,7 +160,8 @@ class House:
     ) -> dict[str, Any]:
         async with session.post(path, headers=headers, json=body) as answer:
             if answer.status >= 400:
-                raise RuntimeError(f"POST {path}: {answer.status} {await answer.text()}")
+                said = "\n".join(self.api.last_lines(5))
+                raise RuntimeError(f"POST {path}: {answer.status} {await answer.text()}\n{said}")
             data: dict[str, Any] = (await answer.json())["data"]
             return data
 
