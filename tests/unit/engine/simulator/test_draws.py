@@ -55,5 +55,5 @@ def test_every_number_below_the_bound_comes_about_equally_often() -> None:
 
 @pytest.mark.parametrize("bound", [0, -1])
 def test_nothing_lies_below_zero(bound: int) -> None:
-    with pytest.raises(ValueError, match="^nothing lies below"):
+    with pytest.raises(ValueError, match=r"^nothing lies below"):
         draw(1, 1, "p").below(bound)
