@@ -227,7 +227,31 @@ class OutboundSettings(Group):
     allowed_networks: CommaList = Field(
         default=(),
         description="Inner networks that may be reached, in CIDR form, separated by commas; none: public "
-        "addresses only.",
+        "addresses only. Customers can then read what answers there.",
+    )
+    allowed_hosts: CommaList = Field(
+        default=(),
+        description="Exact host names that may be reached at any address, separated by commas; names below "
+        "them are others. Customers can then read what answers there.",
+    )
+    hook_timeout_s: float = Field(
+        default=10.0, gt=0, le=60, description="Whole call of a hook, seconds (product contract)."
+    )
+    hook_max_bytes: int = Field(
+        default=1_000_000,
+        ge=1_000,
+        le=100_000_000,
+        description="Largest answer of a hook, bytes as sent and as unpacked; a larger one ends the run.",
+    )
+    resource_timeout_s: float = Field(
+        default=10.0, gt=0, le=60, description="Whole fetch of a remote resource, seconds."
+    )
+    resource_max_bytes: int = Field(
+        default=200_000,
+        ge=1_000,
+        le=10_000_000,
+        description="Largest remote resource, bytes as sent and as unpacked. Its text is part of every "
+        "prompt of user and judge.",
     )
 
 

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
+from aiohttp import ClientSession
 from redis.asyncio import ConnectionPool, Redis
 
 from parley.engine.ports import Deadlines
@@ -17,7 +18,7 @@ from parley.server.agentic_tests.open_runs import RunsLink
 from parley.server.agentic_tests.runs_of_tests import RunsOfTests
 from parley.server.agentic_tests.service import using_gateway
 from parley.server.config import IntegratedLlmSetting, Settings
-from parley.server.conversation.hooks import NoHooks
+from parley.server.conversation.hooks import HookMaker, NoHooks
 from parley.server.conversation.parties import PartyMaker
 from parley.server.conversation.sse import StreamRules
 from parley.server.db.database import Database, PoolOptions
@@ -25,6 +26,8 @@ from parley.server.definitions.offer import Offer
 from parley.server.direct.evaluate import DirectEvaluations, DirectLimits
 from parley.server.gateways.use import GatewayUse
 from parley.server.gateways.vault import GatewayVault
+from parley.server.hooks.caller import HookCaller, HookLimits
+from parley.server.hooks.vault import HookVault
 from parley.server.journal.bus import Publisher
 from parley.server.journal.hub import BLOCK_MS, Hub
 from parley.server.journal.keep import Journal
@@ -32,11 +35,14 @@ from parley.server.kit.clock import SystemClock
 from parley.server.kit.crypto import Keyring
 from parley.server.llm.endpoint import LlmEndpoint
 from parley.server.llm.integrated import IntegratedLlm, IntegratedLlms
-from parley.server.llm.pool import LlmPool, PoolLimits
+from parley.server.llm.pool import LlmPool, PoolLimits, tls_context
 from parley.server.llm.prices import Prices
 from parley.server.llm.profiles import PROFILE_NAMES, SEATS, ProfileValues, SeatValues, profiles_of
+from parley.server.outbound.connector import guarded_session
 from parley.server.outbound.guard import OutboundPolicy
+from parley.server.outbound.lookup import SystemLookup
 from parley.server.queue.jobs import RunQueue, arq_redis
+from parley.server.resources.reader import ResourceLimits, ResourceReader
 from parley.server.runs.cancel import Canceller
 
 DEMO_LLMS = {"user": "demo-user", "judge": "demo-judge"}
@@ -54,6 +60,8 @@ class Services:
     keyring: Keyring
     outbound_policy: OutboundPolicy
     llms: LlmPool
+    calls: ClientSession
+    """For single calls to customers' addresses: guarded, a connection for each."""
     gateway_use: GatewayUse
     authenticator: Authenticator
     last_used: LastUsed
@@ -66,6 +74,8 @@ class Services:
     canceller: Canceller
     runs_link: RunsLink
     maker: PartyMaker
+    hooks: HookMaker
+    resources: ResourceReader
     direct: DirectEvaluations
     stream_rules: StreamRules
 
@@ -105,10 +115,15 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     prefix = settings.redis.prefix
     queueing = arq_redis(redis_pool(settings, settings.redis.timeout_s), prefix)
     opened.push_async_callback(queueing.aclose)
-    policy = OutboundPolicy.of(settings.outbound.allowed_networks)
-    connections = settings.llm.max_connections
-    llms = LlmPool(PoolLimits(operator_connections=connections, customer_connections=connections), policy)
+    policy = OutboundPolicy.of(settings.outbound.allowed_networks, settings.outbound.allowed_hosts)
+    connections, lookup, tls = settings.llm.max_connections, SystemLookup(), tls_context()
+    opened.callback(lookup.close)
+    pools = PoolLimits(operator_connections=connections, customer_connections=connections)
+    llms = LlmPool(pools, policy, lookup=lookup, tls=tls)
     opened.push_async_callback(llms.close)
+    calls = guarded_session(policy, limit=connections, lookup=lookup, tls=tls, keeps_alive=False)
+    opened.push_async_callback(calls.close)
+    resources = resources_of(settings, calls)
     keyring = keyring_of(settings)
     offer = offer_of(settings)
     maker = PartyMaker(
@@ -122,7 +137,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         lease_s=settings.worker.lease_s,
         heartbeat_s=settings.worker.heartbeat_s,
     )
-    direct = DirectEvaluations(database, maker, NoHooks(), clock, limits)
+    direct = DirectEvaluations(database, maker, NoHooks(), resources, clock, limits)
     opened.push_async_callback(direct.close)
     canceller = Canceller(queue, bus, clock)
     return Services(
@@ -133,6 +148,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         keyring=keyring,
         outbound_policy=policy,
         llms=llms,
+        calls=calls,
         gateway_use=GatewayUse(using_gateway),
         authenticator=Authenticator(database, clock, settings.api.key_cache_s),
         last_used=LastUsed(database, clock),
@@ -145,6 +161,8 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         canceller=canceller,
         runs_link=RunsLink(RunsOfTests(canceller)),
         maker=maker,
+        hooks=HookMaker(hook_caller_of(settings, calls, clock), HookVault(database, keyring)),
+        resources=resources,
         direct=direct,
         stream_rules=StreamRules(ping_s=settings.run.sse_ping_s, check_s=settings.run.stream_check_s),
     )
@@ -157,6 +175,20 @@ def redis_pool(settings: Settings, timeout_s: float) -> ConnectionPool:
         socket_timeout=timeout_s,
         socket_connect_timeout=settings.redis.timeout_s,
     )
+
+
+def hook_caller_of(settings: Settings, calls: ClientSession, clock: SystemClock) -> HookCaller:
+    """Who calls hooks, within the operator's bounds."""
+    outbound = settings.outbound
+    limits = HookLimits(deadline_s=outbound.hook_timeout_s, max_bytes=outbound.hook_max_bytes)
+    return HookCaller(calls, clock, limits)
+
+
+def resources_of(settings: Settings, calls: ClientSession) -> ResourceReader:
+    """Who reads remote resources, within the operator's bounds."""
+    outbound = settings.outbound
+    limits = ResourceLimits(deadline_s=outbound.resource_timeout_s, max_bytes=outbound.resource_max_bytes)
+    return ResourceReader(calls, limits)
 
 
 def offer_of(settings: Settings) -> Offer:

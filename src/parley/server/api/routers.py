@@ -9,8 +9,11 @@ from fastapi import APIRouter
 from parley.server.accounts.endpoints import router as accounts
 from parley.server.agentic_tests.endpoints import router as agentic_tests
 from parley.server.agentic_tests.run_endpoints import router as runs_of_tests
+from parley.server.billing.endpoints import router as billing
 from parley.server.direct.endpoints import router as direct
 from parley.server.gateways.endpoints import router as gateways
+from parley.server.hooks.endpoints import router as hook_key
+from parley.server.quotas.endpoints import router as quotas
 from parley.server.runs.endpoints import router as runs
 from parley.server.runs.export import router as export_schema
 
@@ -22,6 +25,9 @@ ROUTERS: tuple[APIRouter, ...] = (
     export_schema,
     direct,
     accounts,
+    billing,
+    quotas,
+    hook_key,
 )
 
 LARGE_BODIES: tuple[re.Pattern[str], ...] = ()

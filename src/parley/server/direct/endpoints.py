@@ -46,6 +46,7 @@ from parley.server.kit.provide import provided
 from parley.server.kit.requests import room_router
 from parley.server.quotas.gate import enter, spend
 from parley.server.quotas.window import QuotaStanding
+from parley.server.resources.reader import ResourceUnavailable
 from parley.server.runs.start import SEED_BOUND, wanted_by
 
 router = room_router("/generations", "direct evaluation")
@@ -103,6 +104,9 @@ async def evaluate(
         outgoing = await evaluations.begin(order)
     except TargetGone:
         raise InvalidRequest.field("model", UNKNOWN_TARGET) from None
+    except ResourceUnavailable as fault:
+        problem = f"cannot be read: {fault.problem[0].lower()}{fault.problem[1:].rstrip('.')}"
+        raise InvalidRequest.field(f"resources.{fault.place}.data", problem) from None
     return EventStream(
         outgoing.batches(),
         rules,
@@ -129,15 +133,12 @@ async def _snapshot(session: Session, caller: Caller, offer: Offer, body: Direct
     if found is None:
         raise InvalidRequest.field("model", UNKNOWN_TARGET)
     target = gateway_target(found.gateway) if found.gateway else integrated_target(body.model, found.llm)
-    kept = snapshot(
+    return snapshot(
         stored(body),
         target=target,
         profile=offer.profile_facts(body.profile),
         prompt_versions=offer.prompt_versions,
     )
-    if kept.resource_texts is None:
-        raise InvalidRequest.field("resources", "cannot be remote ones here yet; send their text")
-    return kept
 
 
 async def _accounted(

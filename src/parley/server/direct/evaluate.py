@@ -24,6 +24,7 @@ from parley.server.direct.account import SLOT_LOST, CallEnd, DirectAccount, Dire
 from parley.server.direct.slots import close_lapsed, renew_slots
 from parley.server.errors import DatabaseAway
 from parley.server.journal.keep import Standing
+from parley.server.resources.reader import ResourceReader, ResourceUnavailable
 
 _log = logging.getLogger(__name__)
 
@@ -61,11 +62,18 @@ class DirectEvaluations:
     """The direct evaluations of this process."""
 
     def __init__(
-        self, database: Database, maker: PartyMaker, hooks: Hooks, clock: Clock, limits: DirectLimits
+        self,
+        database: Database,
+        maker: PartyMaker,
+        hooks: Hooks,
+        resources: ResourceReader,
+        clock: Clock,
+        limits: DirectLimits,
     ) -> None:
         self._database = database
         self._maker = maker
         self._hooks = hooks
+        self._resources = resources
         self._clock = clock
         self._limits = limits
         self._open: dict[UUID, _Open] = {}
@@ -96,21 +104,34 @@ class DirectEvaluations:
         await close_lapsed(self._database, self._limits.heartbeat_s)
 
     async def begin(self, order: DirectOrder) -> Outgoing:
-        """Start the evaluation; its events come out of what is returned. Raises `TargetGone`."""
-        spec = spec_of(order.snapshot, order.seed)
+        """Start the evaluation; its events come out of what is returned.
+
+        Raises `TargetGone` and `ResourceUnavailable`; then the slot is free again and nothing is charged.
+        """
         account = DirectAccount(self._database, order.account_id, order.call_id)
         guard = DirectGuard(order.standing, account)
         try:
-            parties = await self._maker.make(order.snapshot, spec, order.account_id, guard, self._hooks)
+            snapshot = await self._with_texts(order.snapshot)
+            spec = spec_of(snapshot, order.seed)
+            parties = await self._maker.make(snapshot, spec, order.account_id, guard, self._hooks)
         except TargetGone:
             await account.settle(CallEnd(error_code="gateway_inference"))
             raise
-        tariff = tariff_of(order.snapshot, order.multiplier, metered=order.standing.metered)
+        except ResourceUnavailable:
+            await account.settle(CallEnd(error_code="resource_unavailable"))
+            raise
+        tariff = tariff_of(snapshot, order.multiplier, metered=order.standing.metered)
         outgoing = Outgoing(self._limits.ping_s)
         holding = _Holding(spec, parties, tariff, account, outgoing)
         task = asyncio.create_task(self._hold(holding, guard, order.call_id), name="direct-evaluation")
         self._open[order.call_id] = _Open(order.account_id, guard, task)
         return outgoing
+
+    async def _with_texts(self, snapshot: Snapshot) -> Snapshot:
+        """The snapshot with its remote resources read."""
+        if snapshot.resource_texts is not None:
+            return snapshot
+        return snapshot.with_resource_texts(await self._resources.texts(snapshot.fields["resources"]))
 
     def leave(self, call_id: UUID) -> None:
         """The caller has gone: end the conversation; what was used is still settled."""

@@ -151,16 +151,17 @@ async def _llm(pool: LlmPool, settings: Settings, name: str, seats: list[str]) -
 
 
 async def _outbound(settings: Settings) -> list[Finding]:
+    outbound = settings.outbound
     try:
-        OutboundPolicy.of(settings.outbound.allowed_networks)
+        OutboundPolicy.of(outbound.allowed_networks, outbound.allowed_hosts)
     except ValueError as error:
         text = f"PARLEY_OUTBOUND_ALLOWED_NETWORKS: {error}."
         return [Finding(about="outbound", state="bad", text=text)]
-    if not settings.outbound.allowed_networks:
+    if not outbound.allowed_networks and not outbound.allowed_hosts:
         return [Finding(about="outbound", state="good", text="public addresses only")]
-    networks = ", ".join(settings.outbound.allowed_networks)
+    inside = ", ".join((*outbound.allowed_networks, *outbound.allowed_hosts))
     advice = (
-        f"customers' gateways and hooks may also reach {networks}; right for a machine of your own, "
-        "else unset PARLEY_OUTBOUND_ALLOWED_NETWORKS."
+        f"customers' gateways, hooks and resources may also reach {inside}; right for a machine of your own, "
+        "else unset PARLEY_OUTBOUND_ALLOWED_NETWORKS and PARLEY_OUTBOUND_ALLOWED_HOSTS."
     )
     return [Finding(about="outbound", state="warning", text=advice)]

@@ -62,12 +62,19 @@ class GuardedConnector(TCPConnector):
     """A pool of connections that were checked before dialling and are checked again before each use."""
 
     def __init__(
-        self, policy: OutboundPolicy, lookup: Lookup, *, limit: int, tls: ssl.SSLContext | None = None
+        self,
+        policy: OutboundPolicy,
+        lookup: Lookup,
+        *,
+        limit: int,
+        tls: ssl.SSLContext | None = None,
+        keeps_alive: bool = True,
     ) -> None:
         super().__init__(
             resolver=GuardedResolver(policy, lookup),
             use_dns_cache=False,
             limit=limit,
+            force_close=not keeps_alive,
             ssl=True if tls is None else tls,
         )
         self._policy = policy
@@ -112,13 +119,18 @@ def guarded_session(
     limit: int,
     lookup: Lookup | None = None,
     tls: ssl.SSLContext | None = None,
+    keeps_alive: bool = True,
 ) -> ClientSession:
     """A session for customers' addresses with at most `limit` connections; close it when done.
 
+    Without `keeps_alive` every call has a connection of its own: a call that is made once and never
+    again must not fail because the other side has just closed an idle connection.
     No environment proxies, no netrc, no cookies, no decompression, no deadline of its own. Callers
     pass `allow_redirects=False`; a hop that was followed by mistake would still be guarded.
     """
-    connector = GuardedConnector(policy, lookup or SystemLookup(), limit=limit, tls=tls)
+    connector = GuardedConnector(
+        policy, lookup or SystemLookup(), limit=limit, tls=tls, keeps_alive=keeps_alive
+    )
     return ClientSession(
         connector=connector,
         response_class=GuardedResponse,

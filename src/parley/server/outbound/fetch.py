@@ -32,15 +32,19 @@ class Answer:
         Raises `ConnectFailed` for a broken body or an encoding other than gzip and deflate.
         """
         encoding = self.headers.get("content-encoding", "identity").strip().lower()
-        if encoding == "identity":
+        if encoding in ("", "identity") or not self.body:
             return self.body[:max_bytes]
         if encoding not in ("gzip", "x-gzip", "deflate"):
             raise ConnectFailed("The answer uses a content encoding that was not asked for.")
+        # 32 + MAX_WBITS reads both gzip and zlib headers.
+        unpacking = zlib.decompressobj(32 + zlib.MAX_WBITS)
         try:
-            # 32 + MAX_WBITS reads both gzip and zlib headers.
-            return zlib.decompressobj(32 + zlib.MAX_WBITS).decompress(self.body, max_bytes)
+            found = unpacking.decompress(self.body, max_bytes)
         except zlib.error:
             raise ConnectFailed("The answer's compressed body is broken.") from None
+        if len(found) < max_bytes and not unpacking.eof and not self.is_cut:
+            raise ConnectFailed("The answer's compressed body is broken.")
+        return found
 
 
 async def call_address(

@@ -74,6 +74,7 @@ class Claimed:
     """A run that this worker holds now. `age_s` is the time since its start, `multiplier` the plan's."""
 
     lease: Lease
+    test_id: UUID
     definition: dict[str, Any]
     seed: int
     external_user_id: str | None
@@ -92,6 +93,7 @@ async def claim(database: Database, run_id: UUID, lease_s: float) -> Claimed | N
         return None
     return Claimed(
         lease=Lease(account_id=row["account_id"], run_id=run_id, token=token, seconds=lease_s),
+        test_id=row["test_id"],
         definition=row["definition"],
         seed=row["seed"],
         external_user_id=row["external_user_id"],

@@ -11,7 +11,6 @@ from uuid import UUID
 import uvloop
 
 from parley.server.config import Settings
-from parley.server.conversation.hooks import NoHooks
 from parley.server.errors import DatabaseAway
 from parley.server.logs import configure_logs
 from parley.server.queue.consumer import IDLE_POLL_S, Consumer
@@ -36,7 +35,9 @@ class Worker:
         stores = Stores(
             database=services.database, journal=services.journal, bus=services.bus, clock=services.clock
         )
-        preparation = SnapshotPreparation(services.maker, NoHooks(), services.clock)
+        preparation = SnapshotPreparation(
+            services.maker, services.resources, services.hooks, services.database, services.clock
+        )
         limits = Limits(
             concurrency=settings.worker.concurrency,
             lease_s=settings.worker.lease_s,

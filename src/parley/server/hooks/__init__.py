@@ -1,0 +1,1 @@
+"""Customers' addresses that are called during a run and may end it."""

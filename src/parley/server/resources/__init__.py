@@ -1,0 +1,1 @@
+"""Remote resources: customers' documents, read once for each run."""
