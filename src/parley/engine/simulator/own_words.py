@@ -28,7 +28,6 @@ class OwnWords:
         self._undecided = ""
         self._margin: list[str] = []
         self._has_shown = False
-        self._has_label = False
 
     def feed(self, text: str) -> str:
         """What may be shown now that `text` has come."""
@@ -56,9 +55,7 @@ class OwnWords:
         something that was cut out.
         """
         shown = self._visible(self._without_label(self._undecided, is_last=True))
-        self._undecided = ""
         margin = "".join(self._margin).rstrip()
-        self._margin.clear()
         if not self._has_shown:
             return ""
         if drops_stray_markup:
@@ -72,14 +69,13 @@ class OwnWords:
         """
         end = _LINE_END.search(text)
         label = label_of(text[: end.start()] if end else text, is_whole=is_last or end is not None)
-        if not text or label.kind == "open":
+        if label.kind == "open":
             return text
         self._at_line_start = False
         if label.kind == "foreign":
             self.is_foreign = True
             return ""
-        if label.kind == "own" and not self._has_shown and not self._has_label:
-            self._has_label = True
+        if label.kind == "own" and not self._has_shown:
             self._margin.clear()
             return text[label.end :]
         return text
@@ -87,7 +83,7 @@ class OwnWords:
     def _visible(self, text: str) -> str:
         """`text` with the margin before it, less its own margin."""
         body = text.rstrip(_HELD)
-        if not body or (not self._has_shown and is_blank(body)):
+        if is_blank(body):
             self._margin.append(text)
             return ""
         before = "".join(self._margin)

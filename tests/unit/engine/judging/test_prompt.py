@@ -94,6 +94,9 @@ def test_schema_is_strict_and_wants_the_reasons_first() -> None:
     assert list(OPINION_SCHEMA["properties"]) == OPINION_SCHEMA["required"] == ["reasoning", "score"]
     assert OPINION_SCHEMA["additionalProperties"] is False
     assert OPINION_SCHEMA["type"] == "object"
+    kinds = {name: field["type"] for name, field in OPINION_SCHEMA["properties"].items()}
+    assert kinds == {"reasoning": "string", "score": "number"}
+    assert all(set(field) == {"type", "description"} for field in OPINION_SCHEMA["properties"].values())
 
 
 def test_system_prompt_is_the_same_for_every_case_and_holds_nothing_of_it() -> None:

@@ -76,6 +76,7 @@ def test_tool_traffic_before_the_test_is_told_with_its_names() -> None:
         "lookup",
     ]
     assert [line["turn"] for line in told] == [0] * 7
+    assert told[4] == {"turn": 0, "from": "tool", "result_of": "", "call_id": "", "content": "odder"}
     assert told[2] == {"turn": 0, "from": "tool", "result_of": "lookup", "call_id": "c1", "content": "lost"}
 
 
@@ -158,6 +159,14 @@ def test_empty_start_message_is_told_as_such() -> None:
 )
 def test_content_parts_are_joined_and_others_named(content: Any, words: str) -> None:
     assert words_of(Message(role="user", content=content)) == words
+
+
+def test_line_ends_of_other_readers_are_escaped_and_other_letters_are_not() -> None:
+    """C038, C095: a reader that ends lines at U+2028 must not see a line more."""
+    talk = [exchange(1, "Gr\u00f6\u00dfe\u2028a\u2029b\x85c", "ok")]
+    told = transcript(Spec(goal="g", seed=1), talk)
+    assert len(told.splitlines()) == 2
+    assert "Gr\u00f6\u00dfe\\u2028a\\u2029b\\u0085c" in told
 
 
 @given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=4))
