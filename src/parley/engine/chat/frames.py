@@ -51,6 +51,10 @@ class FrameParser:
         """
         room = self._max_stream_bytes - self._seen_bytes
         self._seen_bytes += len(data)
+        if len(data) <= min(room, self._max_frame_bytes) and self._is_one_frame(data):
+            self._is_at_start = False
+            yield Frame(data[6:-2])
+            return
         for line in self._lines(data[:room]):
             if line:
                 self._read_line(line)
@@ -66,6 +70,16 @@ class FrameParser:
         if self._unfinished:
             self._read_line(b"".join(self._unfinished))
         return self._dispatch() if self._data or self._event else None
+
+    def _is_one_frame(self, data: bytes) -> bool:
+        """Whether `data` is one whole frame of one data line, as a stream that is read as it comes mostly is."""
+        return (
+            data.find(b"\n") == len(data) - 2
+            and data.startswith(b"data: ")
+            and data.endswith(b"\n\n")
+            and not (self._unfinished or self._data or self._event or self._is_after_cr)
+            and b"\r" not in data
+        )
 
     def _lines(self, data: bytes) -> list[bytes]:
         """The lines that `data` ends, without their ends."""
