@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from parley.server.config import RunSettings, Settings
-from parley.server.llm.demo import Cut, Hang, Refuse, Rule, Say, Status, opinion
+from parley.server.llm.demo import CallTool, Cut, Hang, Refuse, Rule, Say, Status, opinion
 from tests.event_order import assert_in_order, assert_one_end
 from tests.factories.accounts import Tenant
 from tests.stage import Frame, Stage, client_of, frames_of, told
@@ -217,9 +217,10 @@ NASTY = "a\u2028b\u2029c\u0085d\re\nf\r\n\r\ng\tdata: x\u0000h"
 
 async def test_odd_characters_cannot_break_the_frames(stage: Stage) -> None:
     """C095 and C169: separators are escaped, a NUL is replaced where it comes in, in every text."""
-    mock = {"name": "lookup", "result": "fine"}
+    mock = {"name": "lookup", "result": NASTY.replace("\u0000", "")}
     stage.play(
         Rule((Say(NASTY, reasoning=NASTY, chunks=(NASTY,)),), part="user"),
+        Rule((CallTool("lookup", NASTY),), part="assistant", after_tool=False),
         Rule((Say(NASTY, reasoning=NASTY, chunks=(NASTY,)),), part="assistant"),
         Rule((opinion(0.95, NASTY),), part="judge"),
     )
@@ -231,7 +232,9 @@ async def test_odd_characters_cannot_break_the_frames(stage: Stage) -> None:
     run = await stage.read(path)
     assert run["state"] == "succeeded"
     clean = NASTY.replace("\u0000", "\ufffd")
-    user, assistant, judge = run["conversation"]
+    user, calling, assistant, judge = run["conversation"]
+    assert calling["tool_calls"][0]["arguments"] == clean
+    assert calling["tool_results"][0]["content"] == mock["result"]
     assert assistant["content"] == assistant["reasoning"] == clean
     assert user["content"] == clean
     assert judge["content"] == clean

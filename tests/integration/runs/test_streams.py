@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from parley.server.config import ApiSettings, RunSettings, Settings
+from parley.server.config import ApiSettings, DatabaseSettings, RunSettings, Settings
 from parley.server.llm.demo import Hang, Rule
 from tests.factories.accounts import bearer, make_key
 from tests.stage import Reading, Stage, client_of, told, until
@@ -39,7 +39,7 @@ class TestMany:
         )
 
     async def test_open_streams_hold_no_database_connection(self, stage: Stage) -> None:
-        """C091 and C171: two hundred watchers with a pool of five, and plain requests are answered."""
+        """C091: two hundred watchers with a pool of five, and plain requests are answered."""
         test_id = await stage.make_test(**PLAIN)
         pending = await stage.start(test_id)
         stage.play(Rule((Hang(2),), part="assistant"))
@@ -145,3 +145,32 @@ class TestForgetfulBus:
             path = await stage.start(await stage.make_test(**PLAIN))
             live = await stage.events(path)
         assert told(live) == told(await stage.events(path))
+
+
+class TestFewConnections:
+    """Many more runs at once than there are connections."""
+
+    @pytest.fixture
+    async def database_url(self, fresh_database_url: str) -> str:
+        """One whose plans may be changed."""
+        return fresh_database_url
+
+    @pytest.fixture
+    def stage_settings(self, stage_settings: Settings) -> Settings:
+        database = DatabaseSettings(url=stage_settings.database.url, pool_size=2, pool_overflow=0)
+        return dataclasses.replace(stage_settings, database=database)
+
+    async def test_forty_runs_share_two_connections(
+        self, stage: Stage, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """C171"""
+        await stage.rows("UPDATE plans SET concurrent_runs = 40")
+        stage.llms.configure(latency_ms=50)
+        test_id = await stage.make_test(**PLAIN)
+        paths = [await stage.start(test_id) for _ in range(40)]
+        async with stage.worker() as worker:
+            await until(lambda: worker.held > 20)
+            frames = await asyncio.gather(*map(stage.events, paths))
+        assert [one[-1].type for one in frames] == ["chat.validation.end"] * 40
+        assert stage.llms.stats.requests == 40 * 6
+        assert "away" not in caplog.text
