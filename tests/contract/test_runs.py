@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -15,12 +16,13 @@ from jsonschema import Draft202012Validator
 from sqlalchemy import update
 
 from parley.server.billing.credits import move_money
+from parley.server.config import RunSettings, Settings
 from parley.server.db.tables.accounts import Account
 from parley.server.llm.demo import Hang, Rule, Say, opinion
 from parley.server.runs.export import SCHEMA_PATH, export_schema
 from tests.event_order import assert_one_end
 from tests.factories.accounts import Tenant, make_key
-from tests.stage import GOAL, Stage, client_of, until
+from tests.stage import GOAL, Stage, client_of, make_gateway, until
 from tests.stories_told import EVENTFUL_FIELDS, eventful
 
 PUBLISHED = Path(__file__).parents[2] / "docs/reference/run-export-1.schema.json"
@@ -409,3 +411,86 @@ async def test_unknown_and_foreign_ids_are_told_alike(stage: Stage, stranger: Te
         odd = await client.get(f"{path[:-36]}nonsense")
     assert foreign.json() == unknown.json() == odd.json()
     assert foreign.status_code == 404
+
+
+# Ends that nobody wished for
+
+
+class TestTimeLimit:
+    """Runs that may take half a second."""
+
+    @pytest.fixture
+    def stage_settings(self, stage_settings: Settings) -> Settings:
+        return dataclasses.replace(stage_settings, run=RunSettings(wall_time_s=0.5))
+
+    async def test_run_that_takes_too_long_ends_with_what_was_said(self, stage: Stage) -> None:
+        stage.play(Rule((Hang(3),), part="assistant"))
+        async with stage.worker():
+            run = await stage.finished(await stage.start(await stage.make_test(**PLAIN)))
+        assert (run["state"], run["error"]["code"]) == ("failed", "time_limit")
+        assert [item["role"] for item in run["conversation"]] == ["user"]
+        assert [one["reason"] for one in run["attempts"]] == ["cancelled"]
+        assert stage.llms.stats.cancelled == 1
+
+    async def test_direct_evaluation_that_takes_too_long_ends_alike(self, stage: Stage) -> None:
+        stage.play(Rule((Hang(3),), part="assistant"))
+        frames = (await stage.evaluated(**PLAIN)).frames
+        assert_one_end(frames)
+        assert frames[-1].data["code"] == "time_limit"
+        assert stage.llms.stats.cancelled == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ("UPDATE accounts SET status = 'suspended'", "account_suspended"),
+        ("UPDATE accounts SET balance = 0", "balance_exhausted"),
+    ],
+)
+async def test_account_that_may_not_go_on_finishes_the_turn_it_has_begun(
+    stage: Stage, change: str, code: str
+) -> None:
+    stage.play(Rule((Say("Let me see.", latency_ms=300),), part="assistant"))
+    test_id = await stage.make_test(max_turns=4, profile="low")
+    async with stage.worker():
+        path = await stage.start(test_id)
+        await until(lambda: stage.llms.stats.by_llm.get("assistant"))
+        await stage.rows(change)
+
+        async def has_ended() -> bool:
+            return await stage.rows("SELECT state FROM runs") == [{"state": "failed"}]
+
+        await until(has_ended)
+    await stage.rows("UPDATE accounts SET status = 'active'")
+    run = await stage.read(path)
+    assert (run["error"]["code"], run["error"]["turn"]) == (code, 2)
+    assert [item["role"] for item in run["conversation"]] == ["user", "assistant", "judge"]
+    assert (run["outcome"], run["score"]) == (None, 0.5)
+
+
+async def test_run_whose_gateway_is_gone_fails_and_says_so(stage: Stage) -> None:
+    other = await make_gateway(stage.http, stage.llms, name="Other")
+    test_id = await stage.make_test(**PLAIN, gateway=other["slug"])
+    path = await stage.start(test_id)
+    moved = {"gateway": stage.gateway["slug"]}
+    assert (await stage.http.patch(f"/api/v1/agentic-tests/{test_id}", json=moved)).status_code == 200
+    assert (await stage.http.delete(f"/api/v1/ai-gateways/{other['id']}")).status_code == 204
+    async with stage.worker():
+        run = await stage.finished(path)
+    assert (run["state"], run["error"]["code"], run["error"]["turn"]) == ("failed", "gateway_inference", 0)
+    assert stage.llms.stats.requests == 0
+
+
+async def test_runs_of_a_deleted_test_are_hidden_with_it(stage: Stage) -> None:
+    test_id = await stage.make_test(**PLAIN)
+    path = await stage.start(test_id)
+    assert (await stage.http.delete(f"/api/v1/agentic-tests/{test_id}")).status_code == 204
+    for method, address in (
+        ("GET", runs_of(test_id)),
+        ("POST", runs_of(test_id)),
+        ("GET", path),
+        ("GET", f"{path}/export"),
+        ("GET", f"{path}/events"),
+        ("POST", f"{path}/cancel"),
+    ):
+        assert (await stage.http.request(method, address)).status_code == 404, address

@@ -146,6 +146,24 @@ class TestForgetfulBus:
             live = await stage.events(path)
         assert told(live) == told(await stage.events(path))
 
+    async def test_redis_that_forgets_everything_only_delays(self, stage: Stage) -> None:
+        redis, prefix = stage.services.redis, stage.settings.redis.prefix
+
+        async def forget() -> None:
+            while True:
+                keys = [key async for key in redis.scan_iter(f"{prefix}:*")]
+                if keys:
+                    await redis.delete(*keys)
+                await asyncio.sleep(0.03)
+
+        stage.llms.configure(gap_ms=3)
+        forgetting = asyncio.create_task(forget())
+        async with stage.worker():
+            path = await stage.start(await stage.make_test(**PLAIN))
+            live = await stage.events(path)
+        forgetting.cancel()
+        assert told(live) == told(await stage.events(path))
+
 
 class TestFewConnections:
     """Many more runs at once than there are connections."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import Select, Uuid, column, func, select, true, update, values
+from sqlalchemy import Select, Uuid, column, exists, func, select, true, update, values
 from sqlalchemy.orm import defer
 
 from parley.engine.events import ENTRY, Ended
 from parley.engine.state import State
 from parley.server.db.repository import Repository
+from parley.server.db.tables.agentic_tests import AgenticTest
 from parley.server.db.tables.entries import RunEntry
 from parley.server.db.tables.runs import OPEN_STATES, Run
 from parley.server.kit.paging import Paging
@@ -25,8 +26,13 @@ class RunRepository(Repository[Run]):
     table = Run
 
     async def of_test(self, test_id: UUID, run_id: UUID) -> Run | None:
-        """A run of this test, or None."""
-        statement = self.rows().where(Run.id == run_id, Run.test_id == test_id)
+        """A run of this test, or None; the runs of a deleted test are hidden with it."""
+        is_live = exists().where(
+            AgenticTest.account_id == Run.account_id,
+            AgenticTest.id == Run.test_id,
+            AgenticTest.deleted_at.is_(None),
+        )
+        statement = self.rows().where(Run.id == run_id, Run.test_id == test_id, is_live)
         found: Run | None = await self.session.scalar(statement)
         return found
 
