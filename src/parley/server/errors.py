@@ -4,7 +4,8 @@ ServerError
 ├── InvalidRequest            400 invalid_request
 ├── Unauthenticated           401
 │   ├── MissingKey                missing_api_key
-│   └── InvalidKey                invalid_api_key
+│   ├── InvalidKey                invalid_api_key
+│   └── OperatorTokenRefused      operator_token_refused
 ├── BalanceExhausted          402 balance_exhausted
 ├── Forbidden                 403
 │   ├── PublicKeyRefused          public_key_refused
@@ -96,6 +97,13 @@ class InvalidKey(Unauthenticated):
 
     code = "invalid_api_key"
     message = "This API key is unknown, expired or revoked."
+
+
+class OperatorTokenRefused(Unauthenticated):
+    """The operators' API was called without its token, or with a wrong one."""
+
+    code = "operator_token_refused"
+    message = "Send the operators' token as 'Authorization: Bearer TOKEN'."
 
 
 class BalanceExhausted(ServerError):

@@ -1,4 +1,4 @@
-"""`/api/v1/keys` and `/api/v1/whoami`."""
+"""`/api/v1/account`, `/api/v1/keys` and `/api/v1/whoami`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ from fastapi import Response
 from parley.server.accounts import service
 from parley.server.accounts.authenticator import Authenticator, Caller
 from parley.server.accounts.callers import AnyCaller, requires
-from parley.server.accounts.repository import KeyRepository
-from parley.server.accounts.schemas import KeyAnswer, KeyCreate, NewKeyAnswer, WhoAmI
+from parley.server.accounts.schemas import (
+    AccountAnswer,
+    AccountUpdate,
+    KeyAnswer,
+    KeyCreate,
+    NewKeyAnswer,
+    WhoAmI,
+)
 from parley.server.accounts.scopes import ALL_SCOPES
 from parley.server.db.dependencies import SessionDep
 from parley.server.errors import InvalidRequest, NotFound, PublicKeyRefused, ScopeMissing
@@ -42,11 +48,31 @@ async def whoami(caller: AnyCaller) -> Reply[WhoAmI]:
     )
 
 
+@router.get("/account", summary="Read the account", responses=answers_with(PublicKeyRefused, ScopeMissing))
+async def read_account(caller: AccountReader, session: SessionDep) -> Reply[AccountAnswer]:
+    """The account of the calling key."""
+    account = await service.read_account(session, caller.account_id)
+    return Reply(data=AccountAnswer.model_validate(account))
+
+
+@router.put(
+    "/account",
+    summary="Replace the account's particulars",
+    responses=answers_with(InvalidRequest, PublicKeyRefused, ScopeMissing),
+)
+async def update_account(
+    body: AccountUpdate, caller: AccountWriter, session: SessionDep
+) -> Reply[AccountAnswer]:
+    """Replaces name and addresses; what is left out is cleared. Plan and status are the operator's."""
+    account = await service.update_account(session, caller.scope, body)
+    await session.refresh(account)
+    return Reply(data=AccountAnswer.model_validate(account))
+
+
 @router.get("/keys", summary="List keys", responses=answers_with(PublicKeyRefused, ScopeMissing))
 async def list_keys(caller: AccountReader, session: SessionDep, paging: PagingDep) -> Listing[KeyAnswer]:
     """The account's keys, newest first, revoked ones too."""
-    keys = KeyRepository(session, caller.scope)
-    rows, page = await keys.page(keys.rows(), paging)
+    rows, page = await service.list_keys(session, caller.scope, paging)
     return Listing(data=[KeyAnswer.model_validate(row) for row in rows], page=page)
 
 

@@ -1,4 +1,4 @@
-"""Wire shapes of keys."""
+"""Wire shapes of accounts and keys."""
 
 from __future__ import annotations
 
@@ -49,6 +49,46 @@ class NewKeyAnswer(KeyAnswer):
     """A key just made."""
 
     key: str = Field(description="The key itself; it is shown this once.", examples=["sk-par-..."])
+
+
+Email = Annotated[
+    str,
+    StringConstraints(
+        max_length=254,
+        pattern=r"^[^@\s<>(),:;\\\"\[\]\x00-\x1f\x7f]{1,64}@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$",
+    ),
+]
+"""One plain address, without a display name; the longest that mail takes is 254 characters (RFC 5321)."""
+
+
+class AccountUpdate(Body):
+    """The account's own particulars; all are replaced."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "Example Ltd", "owner_email": "ada@example.com"}]}
+    )
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")] = Field(
+        examples=["Example Ltd"]
+    )
+    owner_email: Email | None = Field(
+        default=None, description="The owner's e-mail; alerts go there.", examples=["ada@example.com"]
+    )
+    alerts_contact: Email | None = Field(
+        default=None, description="An e-mail address that gets alerts too.", examples=["on-call@example.com"]
+    )
+
+
+class AccountAnswer(Answer):
+    """An account."""
+
+    id: UUID
+    name: str
+    owner_email: str | None
+    alerts_contact: str | None
+    plan: str = Field(examples=["free"])
+    status: str = Field(description="active or suspended.", examples=["active"])
+    created_at: Instant
 
 
 class WhoAmI(Answer):

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from parley.server.accounts.authenticator import Caller
 from parley.server.accounts.repository import AccountRepository, KeyRepository
+from parley.server.accounts.schemas import AccountUpdate
 from parley.server.accounts.scopes import ALL_SCOPES, KeyKind, KeyScope
 from parley.server.accounts.tokens import digest, new_token, shown
 from parley.server.db.repository import AccountScope
@@ -19,6 +20,8 @@ from parley.server.errors import InvalidRequest, NotFound, ScopeMissing
 from parley.server.kit.clock import utc_now
 from parley.server.kit.ids import new_id
 from parley.server.kit.money import ZERO_USD, usd
+from parley.server.kit.paging import Paging
+from parley.server.kit.schemas import PageInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,24 @@ async def create_account(
     return account
 
 
+async def update_account(session: Session, scope: AccountScope, body: AccountUpdate) -> Account:
+    """Replace an account's particulars. Raises `NotFound`."""
+    account = await read_account(session, scope.account_id)
+    account.name = body.name
+    account.owner_email = body.owner_email
+    account.alerts_contact = body.alerts_contact
+    await session.flush()
+    return account
+
+
+async def read_account(session: Session, account_id: UUID) -> Account:
+    """An account. Raises `NotFound`."""
+    account = await AccountRepository(session).get(account_id)
+    if account is None:
+        raise NotFound("There is no such account.")
+    return account
+
+
 async def create_key(
     session: Session,
     account_id: UUID,
@@ -62,8 +83,7 @@ async def create_key(
 
     Raises `NotFound` for an unknown account.
     """
-    if await AccountRepository(session).get(account_id) is None:
-        raise NotFound("There is no such account.")
+    await read_account(session, account_id)
     return await _add_key(session, AccountScope(account_id), name, kind, scopes, expires_at)
 
 
@@ -85,6 +105,14 @@ async def create_key_for(
     if missing:
         raise ScopeMissing.of(missing)
     return await _add_key(session, caller.scope, name, kind, wanted, expires_at)
+
+
+async def list_keys(
+    session: Session, scope: AccountScope, paging: Paging
+) -> tuple[Sequence[ApiKey], PageInfo]:
+    """One page of an account's keys, newest first, revoked ones too."""
+    keys = KeyRepository(session, scope)
+    return await keys.page(keys.rows(), paging)
 
 
 async def revoke_key(session: Session, scope: AccountScope, key_id: UUID) -> None:

@@ -1,1 +1,1 @@
-"""Plans and what they cost."""
+"""Money: prices of plans, the ledger, balances, usage reports, the audit of the books."""

@@ -78,17 +78,7 @@ class Repository(Generic[R]):
 
     async def page(self, statement: Select[R], paging: Paging) -> tuple[Sequence[R], PageInfo]:
         """One page of `statement` (from `rows()`), newest first."""
-        if paging.before is not None:
-            statement = statement.where(self.table.id < paging.before)
-        statement = statement.order_by(self.table.id.desc()).offset(paging.offset).limit(paging.limit + 1)
-        found = (await self.session.scalars(statement)).all()
-        rows, has_more = found[: paging.limit], len(found) > paging.limit
-        return rows, PageInfo(
-            limit=paging.limit,
-            offset=paging.offset,
-            has_more=has_more,
-            next_cursor=write_cursor(rows[-1].id) if has_more else None,
-        )
+        return await page_of(self.session, statement, self.table.id, paging)
 
     async def add(self, row: R) -> R:
         """Insert `row` now. Raises ValueError for a row of another account."""
@@ -102,3 +92,20 @@ class Repository(Generic[R]):
         """Delete `row` now."""
         await self.session.delete(row)
         await self.session.flush()
+
+
+async def page_of(
+    session: Session, statement: Select[Any], id_column: Any, paging: Paging
+) -> tuple[Sequence[Any], PageInfo]:
+    """One page of `statement`, newest first by `id_column`. Rooms page through their repository."""
+    if paging.before is not None:
+        statement = statement.where(id_column < paging.before)
+    statement = statement.order_by(id_column.desc()).offset(paging.offset).limit(paging.limit + 1)
+    found = (await session.scalars(statement)).all()
+    rows, has_more = found[: paging.limit], len(found) > paging.limit
+    return rows, PageInfo(
+        limit=paging.limit,
+        offset=paging.offset,
+        has_more=has_more,
+        next_cursor=write_cursor(rows[-1].id) if has_more else None,
+    )

@@ -61,6 +61,23 @@ SELECT extract(epoch FROM max(created_at) + interval '24 hours' - now())::float8
 )
 
 
+_SLOTS = text("""
+SELECT (SELECT count(*) FROM runs WHERE account_id = :account_id
+           AND state IN ('pending', 'running') AND admitted_at IS NOT NULL) AS runs,
+       (SELECT count(*) FROM runs WHERE account_id = :account_id
+           AND state = 'pending' AND admitted_at IS NULL) AS waiting,
+       (SELECT count(*) FROM direct_calls WHERE account_id = :account_id AND state = 'running') AS direct
+""")
+
+
+class Slots(NamedTuple):
+    """Runs that hold a slot, runs that wait for one, direct evaluations that are open."""
+
+    runs: int
+    waiting: int
+    direct: int
+
+
 class IntegratedUse(NamedTuple):
     """What an account used of integrated llms in the last 24 hours: inferences, and tokens of both kinds."""
 
@@ -87,6 +104,11 @@ class QuotaUnitRepository(Repository[QuotaUnit]):
         """Spend a unit at `now`. Removes more old ones than it makes, so that they never pile up."""
         values = {"account_id": self._account_id, "window": WINDOW, "now": now, "id": new_id()}
         await self.session.execute(_SPEND, values)
+
+    async def slots(self) -> Slots:
+        """What of the account is under way."""
+        row = (await self.session.execute(_SLOTS, {"account_id": self._account_id})).one()
+        return Slots(row.runs, row.waiting, row.direct)
 
     async def integrated_use(self) -> IntegratedUse:
         """What was used of integrated llms in the last 24 hours."""

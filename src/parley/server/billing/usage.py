@@ -1,0 +1,74 @@
+"""What an account used: by day, role, llm and test."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Final
+
+from parley.server.billing.repository import LedgerRepository
+from parley.server.billing.schemas import UsageLine, UsageReport, UsageTotal
+from parley.server.db.repository import AccountScope
+from parley.server.db.session import Session
+from parley.server.errors import InvalidRequest
+
+DEFAULT_SPAN: Final = timedelta(days=30)
+LONGEST_SPAN: Final = timedelta(days=366)
+MOST_LINES: Final = 20_000
+"""A report is held in memory while it is written (our choice: some megabytes)."""
+
+
+async def usage_report(
+    session: Session, scope: AccountScope, time_start: str | None, time_end: str | None, now: datetime
+) -> UsageReport:
+    """The usage from `time_start` to before `time_end`, by default the 30 days before `now`.
+
+    Raises `InvalidRequest` for times that cannot be read, or span more than 366 days or too many lines.
+    """
+    end = _moment("time_end", time_end) or now
+    start = _moment("time_start", time_start) or _before(end)
+    if start >= end:
+        raise InvalidRequest.field("time_start", "has to be before time_end")
+    if end - start > LONGEST_SPAN:
+        raise InvalidRequest.field("time_start", f"is more than {LONGEST_SPAN.days} days before time_end")
+    rows = await LedgerRepository(session, scope).usage(start, end, MOST_LINES + 1)
+    if len(rows) > MOST_LINES:
+        raise InvalidRequest.field("time_start", f"makes more than {MOST_LINES} lines; ask for less time")
+    lines = [UsageLine.model_validate(row) for row in rows]
+    return UsageReport(time_start=start, time_end=end, lines=lines, total=_total(lines))
+
+
+def _total(lines: list[UsageLine]) -> UsageTotal:
+    return UsageTotal(
+        inferences=sum(line.inferences for line in lines),
+        estimated=sum(line.estimated for line in lines),
+        prompt_tokens=sum(line.prompt_tokens for line in lines),
+        cached_prompt_tokens=sum(line.cached_prompt_tokens for line in lines),
+        completion_tokens=sum(line.completion_tokens for line in lines),
+        cost=sum((line.cost for line in lines), Decimal(0)),
+    )
+
+
+def _before(end: datetime) -> datetime:
+    try:
+        return end - DEFAULT_SPAN
+    except OverflowError:
+        raise InvalidRequest.field("time_end", "is too long ago") from None
+
+
+def _moment(name: str, value: str | None) -> datetime | None:
+    """A day (its beginning in UTC) or a time with its offset."""
+    if value is None:
+        return None
+    try:
+        if len(value) == len("2027-01-31"):
+            day = date.fromisoformat(value)
+            return datetime(day.year, day.month, day.day, tzinfo=UTC)
+        # In a query a bare "+" means a space.
+        moment = datetime.fromisoformat(value.replace(" ", "+"))
+        if moment.tzinfo is None:
+            raise ValueError(value)
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        problem = "should be a day such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z"
+        raise InvalidRequest.field(name, problem) from None
