@@ -223,7 +223,8 @@ class ChatDecoder:
     def _read_chunk(self, chunk: Any) -> None:
         if not isinstance(chunk, dict):
             raise self._malformed("a frame that is not an object")
-        self._raise_error_in(chunk)
+        if "error" in chunk or chunk.get("object") == "error":
+            self._raise_error_in(chunk)
         if self._model is None:
             self._read_model(chunk.get("model"))
         if (usage := chunk.get("usage")) is not None:
@@ -250,7 +251,8 @@ class ChatDecoder:
         if choice.get("index") not in _FIRST_CHOICE:
             self._note("choices after the first were ignored")
             return
-        self._raise_error_in(choice)
+        if "error" in choice or "object" in choice:
+            self._raise_error_in(choice)
         added_before = self._assembly.added
         delta = choice.get("delta")
         if delta is None and not added_before:
