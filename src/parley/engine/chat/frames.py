@@ -72,7 +72,7 @@ class FrameParser:
         return self._dispatch() if self._data or self._event else None
 
     def _is_one_frame(self, data: bytes) -> bool:
-        """Whether `data` is one whole frame of one data line, as a stream that is read as it comes mostly is."""
+        """Whether `data` is one whole frame of one data line: what a slow stream gives at each read."""
         return (
             data.find(b"\n") == len(data) - 2
             and data.startswith(b"data: ")
