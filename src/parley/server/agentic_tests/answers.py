@@ -28,12 +28,12 @@ def lines(tests: Sequence[ListedTest], latest: Mapping[UUID, RunSummary]) -> lis
 
 
 def detail(described: Described, latest: RunSummary | None) -> AgenticTestDetail:
-    """A whole test. `upcoming` stays empty until schedules exist."""
+    """A whole test."""
     return AgenticTestDetail(
         **_facts(described.row),
         **described.fields,
         revision=described.snapshot.revision,
-        upcoming=[],
+        upcoming=described.upcoming,
         latest_run=latest,
     )
 

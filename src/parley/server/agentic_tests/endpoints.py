@@ -11,6 +11,7 @@ from parley.server.accounts.callers import requires
 from parley.server.agentic_tests import examples, service
 from parley.server.agentic_tests.answers import detail, lines
 from parley.server.agentic_tests.open_runs import RunsLink
+from parley.server.agentic_tests.schedule import told
 from parley.server.agentic_tests.schemas import AgenticTestDetail, AgenticTestLine
 from parley.server.db.dependencies import SessionDep
 from parley.server.definitions.body import read_json
@@ -99,7 +100,7 @@ async def create_test(
     """Makes a test. A body with faults is answered with all of them, and nothing is stored."""
     row = await service.create(session, caller.scope, offer, body)
     described = await service.describe(session, caller.scope, offer, row.id)
-    return Reply(data=detail(described, None))
+    return Reply(message=told(row), data=detail(described, None))
 
 
 @router.get(
@@ -132,10 +133,10 @@ async def change_test(
 ) -> Reply[AgenticTestDetail]:
     """Changes only what is sent. Objects and lists are replaced, `user_sampling` is merged, null clears a
     field that may be null. The merged whole is checked; runs that have begun keep what they began with."""
-    await service.change(session, caller.scope, offer, test_id, body)
+    row = await service.change(session, caller.scope, offer, test_id, body)
     described = await service.describe(session, caller.scope, offer, test_id)
     latest = await link.runs.latest(session, caller.scope, [test_id])
-    return Reply(data=detail(described, latest.get(test_id)))
+    return Reply(message=told(row), data=detail(described, latest.get(test_id)))
 
 
 @router.delete(

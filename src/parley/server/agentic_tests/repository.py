@@ -54,7 +54,11 @@ class AgenticTestRepository(Repository[AgenticTest]):
         )
         found = await self.session.execute(
             statement.values(
-                deleted_at=func.now(), gateway_id=None, next_run_at=None, updated_at=AgenticTest.updated_at
+                deleted_at=func.now(),
+                gateway_id=None,
+                next_run_at=None,
+                looked_at_from=None,
+                updated_at=AgenticTest.updated_at,
             ).returning(AgenticTest.id)
         )
         return found.first() is not None

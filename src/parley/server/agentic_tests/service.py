@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from parley.server.agentic_tests.open_runs import OpenRuns
 from parley.server.agentic_tests.repository import AgenticTestRepository, GatewayView, Lock
+from parley.server.agentic_tests.schedule import reschedule, upcoming
 from parley.server.agentic_tests.targets import (
     UNKNOWN_TARGET,
     FoundTarget,
@@ -61,11 +63,12 @@ class RunBasis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """A test with what its row does not hold: all fields as sent, its target, its revision."""
+    """A test with what its row does not hold: all fields as sent, its target, revision and next starts."""
 
     row: AgenticTest
     fields: dict[str, Any]
     snapshot: Snapshot
+    upcoming: list[datetime]
 
 
 async def create(session: Session, scope: AccountScope, offer: Offer, body: object) -> AgenticTest:
@@ -73,17 +76,23 @@ async def create(session: Session, scope: AccountScope, offer: Offer, body: obje
     definition, target = await _checked(session, scope, offer, body, None)
     row = AgenticTest(account_id=scope.account_id, id=new_id())
     _write(row, definition, target)
+    await reschedule(session, row)
     return await AgenticTestRepository(session, scope).add(row)
 
 
 async def change(
     session: Session, scope: AccountScope, offer: Offer, test_id: UUID, body: object
 ) -> AgenticTest:
-    """Change what a body sends. Raises `NotFound`, or `InvalidRequest` with every fault."""
+    """Change what a body sends. Raises `NotFound`, or `InvalidRequest` with every fault.
+
+    A change of anything but the schedule leaves a test due when it was.
+    """
     row = await _live(session, scope, test_id, "to_change")
     before = definition_of(row, await _target_name(session, scope, row))
     definition, target = await _checked(session, scope, offer, body, before)
     _write(row, definition, target)
+    if row.next_run_at is None or (row.cron, row.enabled) != (before["cron"], before["enabled"]):
+        await reschedule(session, row)
     await session.flush()
     return row
 
@@ -100,20 +109,11 @@ async def require(session: Session, scope: AccountScope, test_id: UUID) -> None:
     await _live(session, scope, test_id)
 
 
-async def describe(
-    session: Session, scope: AccountScope, offer: Offer, test_id: UUID, lock: Lock | None = None
-) -> Described:
+async def describe(session: Session, scope: AccountScope, offer: Offer, test_id: UUID) -> Described:
     """A test with its revision as of now. Raises `NotFound`."""
-    row = await _live(session, scope, test_id, lock)
-    target = await _target_of(session, scope, offer, row)
-    fields = definition_of(row, target.slug)
-    taken = snapshot(
-        fields,
-        target=target,
-        profile=offer.profile_facts(fields["profile"]),
-        prompt_versions=offer.prompt_versions,
-    )
-    return Described(row=row, fields=fields, snapshot=taken)
+    row = await _live(session, scope, test_id)
+    fields, taken = await _taken(session, scope, offer, row)
+    return Described(row=row, fields=fields, snapshot=taken, upcoming=await upcoming(session, row))
 
 
 async def load_for_run(session: Session, scope: AccountScope, offer: Offer, test_id: UUID) -> RunBasis:
@@ -123,8 +123,8 @@ async def load_for_run(session: Session, scope: AccountScope, offer: Offer, test
     is found by the deletion that comes after. Raises `NotFound`, and `InvalidRequest` when the test's
     integrated llm is no longer on offer.
     """
-    described = await describe(session, scope, offer, test_id, "against_change")
-    row, fields = described.row, described.fields
+    row = await _live(session, scope, test_id, "against_change")
+    fields, taken = await _taken(session, scope, offer, row)
     if row.integrated_llm is not None and offer.integrated.find(row.integrated_llm) is None:
         raise InvalidRequest.field("gateway", UNKNOWN_TARGET)
     return RunBasis(
@@ -133,7 +133,7 @@ async def load_for_run(session: Session, scope: AccountScope, offer: Offer, test
         gateway_id=row.gateway_id,
         seed=fields["seed"],
         external_user_id=fields["external_user_id"],
-        snapshot=described.snapshot,
+        snapshot=taken,
     )
 
 
@@ -206,6 +206,21 @@ async def _live(
     if row is None:
         raise NotFound
     return row
+
+
+async def _taken(
+    session: Session, scope: AccountScope, offer: Offer, row: AgenticTest
+) -> tuple[dict[str, Any], Snapshot]:
+    """All fields of a test, and its snapshot as of now."""
+    target = await _target_of(session, scope, offer, row)
+    fields = definition_of(row, target.slug)
+    taken = snapshot(
+        fields,
+        target=target,
+        profile=offer.profile_facts(fields["profile"]),
+        prompt_versions=offer.prompt_versions,
+    )
+    return fields, taken
 
 
 async def _target_of(session: Session, scope: AccountScope, offer: Offer, row: AgenticTest) -> Target:

@@ -6,6 +6,7 @@ What is accepted here is what croniter is handed afterwards, spelled out: it tak
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -133,9 +134,26 @@ def next_fires(text: str, after: datetime, count: int) -> list[datetime]:
     return [times.get_next(datetime) for _ in range(count)]
 
 
+def count_fires(text: str, after: datetime, until: datetime) -> int:
+    """How many times it fires later than `after` and not later than `until`. Raises `CronRefused`."""
+    pattern = read_pattern(text)
+    times = pattern.times
+    first, last = after.date(), until.date()
+    days = (first + timedelta(days=number) for number in range((last - first).days))
+    whole_days = sum(pattern.fires_on(day.month, day.day, day.isoweekday() % 7) for day in days)
+    return whole_days * len(times) + _passed(pattern, times, until) - _passed(pattern, times, after)
+
+
 def clock(minute_of_day: int) -> str:
     """A time of day as people write it."""
     return f"{minute_of_day // 60:02}:{minute_of_day % 60:02}"
+
+
+def _passed(pattern: Pattern, times: list[int], moment: datetime) -> int:
+    """How many times of its own day have come by `moment`."""
+    if not pattern.fires_on(moment.month, moment.day, moment.isoweekday() % 7):
+        return 0
+    return bisect_right(times, 60 * moment.hour + moment.minute)
 
 
 def _spelled(text: str) -> Pattern:

@@ -20,7 +20,11 @@ from parley.server.runs.execute import Executor, Limits
 from parley.server.runs.hold import Stores
 from parley.server.runs.prepare import SnapshotPreparation
 from parley.server.runs.sweep import Sweep
+from parley.server.schedules.fire import Starter
+from parley.server.schedules.tick import Scheduler
 from parley.server.wiring import Services, open_services, redis_pool
+
+_CANCEL_AGAIN_S = 0.5
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +50,8 @@ class Worker:
         )
         self._executor = Executor(stores, preparation, limits, self._admit_next)
         self._sweep = Sweep(services.database, self._executor, services.queue, settings.worker.tick_s)
+        starter = Starter(offer=services.offer, queue=services.queue)
+        self._scheduler = Scheduler(services.database, starter, settings.worker.tick_s)
         self._queueing = arq_redis(
             redis_pool(settings, IDLE_POLL_S + settings.redis.timeout_s), settings.redis.prefix
         )
@@ -59,12 +65,15 @@ class Worker:
             opened.push_async_callback(self._queueing.aclose)
             await opened.enter_async_context(self._executor)
             await opened.enter_async_context(self._consumer)
-            sweeping = asyncio.create_task(self._sweep.run(), name="sweep")
-            opened.push_async_callback(_end, sweeping)
+            ticks = (
+                asyncio.create_task(self._sweep.run(), name="sweep"),
+                asyncio.create_task(self._scheduler.run(), name="schedules"),
+            )
+            opened.push_async_callback(_end, *ticks)
             await stop.wait()
             _log.info("stopping: handing over %d open runs", self._executor.held)
             self._consumer.stop_taking()
-            await _end(sweeping)
+            await _end(*ticks)
             try:
                 async with asyncio.timeout(self._grace_s):
                     await self._executor.drain()
@@ -79,9 +88,13 @@ class Worker:
         await self._services.queue.announce(admitted)
 
 
-async def _end(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+async def _end(*tasks: asyncio.Task[None]) -> None:
+    """Cancel until it is heard: `asyncio.wait_for` of Python 3.11, in redis-py, may lose a cancellation."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=_CANCEL_AGAIN_S)
 
 
 async def work(settings: Settings) -> None:
