@@ -5,15 +5,20 @@ from parley.server.db.tables.accounts import Account
 from parley.server.db.tables.agentic_tests import AgenticTest
 from parley.server.db.tables.ai_gateways import AiGateway
 from parley.server.db.tables.api_keys import ApiKey
+from parley.server.db.tables.channels import Channel
+from parley.server.db.tables.deliveries import Delivery
 from parley.server.db.tables.direct_calls import DirectCall
 from parley.server.db.tables.entries import RunEntry
 from parley.server.db.tables.hook_credentials import HookCredentials
 from parley.server.db.tables.hook_keys import HookKey
 from parley.server.db.tables.idempotency_keys import IdempotencyKey
 from parley.server.db.tables.ledger import LedgerEntry
+from parley.server.db.tables.notifications import Notification
 from parley.server.db.tables.operator_acts import OperatorAct
+from parley.server.db.tables.outbox import OutboxRow
 from parley.server.db.tables.plans import Plan
 from parley.server.db.tables.quota_units import QuotaUnit
+from parley.server.db.tables.retention_overrides import RetentionOverride
 from parley.server.db.tables.runs import Run
 
 __all__ = [
@@ -21,14 +26,19 @@ __all__ = [
     "AgenticTest",
     "AiGateway",
     "ApiKey",
+    "Channel",
+    "Delivery",
     "DirectCall",
     "HookCredentials",
     "HookKey",
     "IdempotencyKey",
     "LedgerEntry",
+    "Notification",
     "OperatorAct",
+    "OutboxRow",
     "Plan",
     "QuotaUnit",
+    "RetentionOverride",
     "Run",
     "RunEntry",
     "Table",

@@ -27,6 +27,9 @@ class AgenticTest(Owned, Dated, Table):
         ),
         CheckConstraint("notification_threshold >= 1", name="notification_threshold_positive"),
         Index("ix_agentic_tests_live", "account_id", "id", postgresql_where=text("deleted_at IS NULL")),
+        Index(
+            "ix_agentic_tests_deleted", "account_id", "id", postgresql_where=text("deleted_at IS NOT NULL")
+        ),
         CheckConstraint("(next_run_at IS NULL) = (looked_at_from IS NULL)", name="looked_at_when_due"),
         Index("ix_agentic_tests_gateway", "account_id", "gateway_id", "id"),
         Index(
@@ -56,5 +59,13 @@ class AgenticTest(Owned, Dated, Table):
     last_skip_due_at: Mapped[datetime | None]
     last_skip_reason: Mapped[str | None]
     consecutive_failures: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
+    failing_since: Mapped[datetime | None]
+    """End of the first of these failures."""
+    alerted_at: Mapped[datetime | None]
+    """When these failures were told; NULL while they were not."""
+    last_outcome: Mapped[str | None]
+    """Outcome of the last run that was carried out."""
+    outcome_alerted_at: Mapped[datetime | None]
+    """When the turn from success to what it is now was told; NULL while there is none, or it was not."""
     last_notification_at: Mapped[datetime | None]
     deleted_at: Mapped[datetime | None]

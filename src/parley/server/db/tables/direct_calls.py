@@ -19,6 +19,7 @@ class DirectCall(Owned, Dated, Table):
     __table_args__ = (
         CheckConstraint("state IN ('running', 'ended')", name="state_known"),
         Index("ix_direct_calls_open", "account_id", "id", postgresql_where=text("state = 'running'")),
+        Index("ix_direct_calls_ended", "account_id", "finished_at", postgresql_where=text("state = 'ended'")),
     )
 
     state: Mapped[str] = mapped_column(default="running", server_default="running")

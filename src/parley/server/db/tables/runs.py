@@ -55,6 +55,14 @@ class Run(Owned, Dated, Table):
             "id",
             postgresql_where=text("state IN ('pending', 'running') AND admitted_at IS NOT NULL"),
         ),
+        # What retention removes, oldest first; runs of suites belong to evaluations and are none of it.
+        Index(
+            "ix_runs_ended",
+            "account_id",
+            "state",
+            "finished_at",
+            postgresql_where=text("finished_at IS NOT NULL AND trigger <> 'suite'"),
+        ),
         # Every entry updates its run: room on the page keeps those updates away from the indexes.
         {"postgresql_with": {"fillfactor": "70"}},
     )
