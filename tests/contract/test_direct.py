@@ -279,6 +279,16 @@ async def test_every_attempt_is_charged_at_its_price(stage: Stage) -> None:
     assert (charges[0]["prompt_tokens"], charges[0]["cached_prompt_tokens"]) == (1_000, 200)
 
 
+async def test_caller_that_has_read_the_end_finds_everything_settled(stage: Stage) -> None:
+    """So that the next call finds the slot free, and the balance is the one that counts."""
+    stage.play(SUCCESS)
+    for count in (1, 2, 3):
+        await stage.evaluated(**PLAIN)
+        rows = await stage.rows("SELECT state FROM direct_calls")
+        assert rows == [{"state": "ended"}] * count
+        assert len(await assert_books_balance(stage)) == 3 * count
+
+
 @pytest.mark.parametrize(("plan", "multiplier"), [("free", "1.25"), ("pro", "1.05")])
 async def test_plan_multiplies_user_and_judge_but_not_the_own_gateway(
     stage: Stage, plan: str, multiplier: str

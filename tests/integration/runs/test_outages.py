@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from redis.exceptions import ReadOnlyError
 
 from parley.server.config import DatabaseSettings, RedisSettings, Settings
-from parley.server.llm.demo import Rule, Say, opinion
+from parley.server.llm.demo import Hang, Rule, Say, opinion
 from parley.server.runs import finish as runs_finish
 from tests.event_order import assert_in_order
 from tests.integration.db.cable import Cable
@@ -222,6 +222,44 @@ class TestPostgresCut:
             frames = await stage.events(path)
         assert_in_order(frames)
         assert (await stage.read(path))["attempts"] == []
+
+    async def test_process_that_stops_does_not_wait_for_the_database_for_ever(
+        self, stage: Stage, cable: Cable, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("parley.server.direct.evaluate.CLOSE_S", 0.3)
+        monkeypatch.setattr("parley.server.direct.evaluate.SETTLE_FIRST_S", 0.1)
+        stage.play(Rule((Hang(2),), part="assistant"))
+        async with stage.evaluating(**PLAIN) as (reading, chunks), asyncio.timeout(10):
+            async for chunk in chunks:
+                reading.raw += chunk
+                if b"assistant_message.content" in chunk:
+                    break
+            cable.cut()
+            closing = asyncio.create_task(stage.services.direct.close())
+            async for chunk in chunks:
+                reading.raw += chunk
+            await closing
+        assert reading.frames[-1].data["code"] == "shutdown"
+        cable.mend()
+
+    async def test_worker_that_stops_meanwhile_leaves_its_run_to_the_lease(
+        self, stage: Stage, cable: Cable
+    ) -> None:
+        stage.play(Rule((Hang(2), Say("Hi.")), part="assistant"), Rule((opinion(0.95),), part="judge"))
+        hurried = dataclasses.replace(
+            stage.settings, worker=stage.settings.worker.model_copy(update={"shutdown_grace_s": 0.3})
+        )
+        async with stage.worker(hurried) as worker:
+            path = await stage.start(await stage.make_test(**PLAIN))
+            await until(lambda: stage.llms.stats.by_llm.get("assistant"))
+            cable.cut()
+            await worker.stop()
+        cable.mend()
+        assert stage.llms.stats.cancelled == 1
+        async with stage.worker():
+            run = await stage.finished(path)
+        assert run["state"] == "succeeded"
+        assert [one["code"] for one in run["attempts"]] == ["worker_lost"]
 
     async def test_direct_evaluation_goes_on_and_is_charged_later(self, stage: Stage, cable: Cable) -> None:
         stage.llms.configure(gap_ms=5)

@@ -26,6 +26,11 @@ from parley.server.errors import DatabaseAway
 from parley.server.journal.keep import Standing
 from parley.server.resources.reader import ResourceReader, ResourceUnavailable
 
+SETTLE_FIRST_S = 1.0
+"""How long the end of a stream waits for its charges to be written."""
+CLOSE_S = 5.0
+"""How long a process that stops waits for its evaluations to be settled."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -143,7 +148,13 @@ class DirectEvaluations:
         still_open = list(self._open.values())
         for one in still_open:
             one.guard.stop(SHUTDOWN)
-        await asyncio.gather(*(one.task for one in still_open), return_exceptions=True)
+        if not still_open:
+            return
+        _, late = await asyncio.wait([one.task for one in still_open], timeout=CLOSE_S)
+        for task in late:
+            _log.error("a direct evaluation could not be settled before the process stopped")
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
 
     async def _hold(self, holding: _Holding, guard: DirectGuard, call_id: UUID) -> None:
         timer = asyncio.get_running_loop().call_later(self._limits.wall_time_s, guard.stop, TIME_LIMIT)
@@ -168,34 +179,39 @@ class _Holding:
         self._narrator = Narrator(spec.max_turns)
 
     async def carry_out(self) -> None:
-        """Converse to the end. Whatever happens, the caller gets exactly one terminal event."""
-        end = _BROKEN
+        """Converse to the end. Whatever happens, the caller gets exactly one terminal event.
+
+        The account is settled before it is told, so that who has read the end finds balance and slots
+        as they are now; a database that is away does not keep the caller waiting for long.
+        """
         try:
-            end = await self._converse()
+            ended = await self._converse()
         except Exception:
             _log.exception("direct evaluation %s broke", self._account.call_id)
-            self._tell_end(Ended(at_ms=self._parties.clock.now_ms(), failure=_BROKEN_FAILURE))
+            ended = Ended(at_ms=self._parties.clock.now_ms(), failure=_BROKEN_FAILURE)
+        settling = asyncio.create_task(self._account.settle(_call_end(ended)), name="direct-settle")
+        try:
+            await asyncio.wait([settling], timeout=SETTLE_FIRST_S)
+            self._outgoing.put(self._narrator.entry(ended))
+            self._outgoing.close()
+            await settling
         finally:
             self._outgoing.close()
-        await self._account.settle(end)
+            settling.cancel()
 
-    async def _converse(self) -> CallEnd:
+    async def _converse(self) -> Ended:
         async with aclosing(converse(self._spec, self._parties)) as events:
             async for event in events:
                 if isinstance(event, Opened | Shown):
                     self._outgoing.put(self._narrator.delta(event, self._parties.clock.now_ms()))
                     continue
+                if isinstance(event, Ended):
+                    return event
                 self._account.spend(self._tariff.charge(event))
                 self._outgoing.put(self._narrator.entry(event))
-                if isinstance(event, Ended):
-                    return _call_end(event)
         raise RuntimeError("a conversation ended without an end")
 
-    def _tell_end(self, ended: Ended) -> None:
-        self._outgoing.put(self._narrator.entry(ended))
 
-
-_BROKEN = CallEnd(error_code="internal_error")
 _BROKEN_FAILURE = Failure(
     code="internal_error",
     message="Something broke on our side; the evaluation cannot go on.",
