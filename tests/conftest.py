@@ -31,6 +31,7 @@ from parley.server.config import (
     OutboundSettings,
     ProfileSettings,
     RedisSettings,
+    RetentionSettings,
     RunSettings,
     SecretSettings,
     Settings,
@@ -203,6 +204,7 @@ def settings_for(servers: Servers, database_url: str) -> Settings:
         outbound=OutboundSettings(allowed_networks=("127.0.0.0/8",)),
         worker=WorkerSettings(),
         run=RunSettings(),
+        retention=RetentionSettings(),
         log=LogSettings(),
     )
 

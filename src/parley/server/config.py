@@ -289,6 +289,41 @@ class RunSettings(Group):
     )
 
 
+class RetentionSettings(Group):
+    """What is kept how long. Everything not named here is kept until it is deleted."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_RETENTION_")
+
+    run_days: int = Field(
+        default=30,
+        ge=1,
+        le=36_500,
+        description="Succeeded and failed runs, days from their end (product contract). Operators may "
+        "override it for an account.",
+    )
+    cancelled_days: int = Field(
+        default=1,
+        ge=1,
+        le=36_500,
+        description="Cancelled runs, days from their end (product contract); never longer than the others.",
+    )
+    accounting_days: int = Field(
+        default=90,
+        ge=1,
+        le=36_500,
+        description="Rows of direct evaluations, which have no content, days from their end.",
+    )
+    batch_size: int = Field(
+        default=200,
+        ge=1,
+        le=10_000,
+        description="Most rows removed by one statement; a run takes its entries along.",
+    )
+    tick_s: float = Field(
+        default=300.0, gt=0, le=86_400, description="Wait between two passes of one worker, seconds."
+    )
+
+
 class LogSettings(Group):
     """Logs."""
 
@@ -315,6 +350,7 @@ class Settings:
     outbound: OutboundSettings
     worker: WorkerSettings
     run: RunSettings
+    retention: RetentionSettings
     log: LogSettings
 
     @staticmethod
@@ -330,6 +366,7 @@ class Settings:
             outbound=OutboundSettings(),
             worker=WorkerSettings(),
             run=RunSettings(),
+            retention=RetentionSettings(),
             log=LogSettings(),
         )
 
@@ -344,6 +381,7 @@ GROUPS: tuple[type[Group], ...] = (
     OutboundSettings,
     WorkerSettings,
     RunSettings,
+    RetentionSettings,
     LogSettings,
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, fields
+from datetime import timedelta
 from typing import Any
 
 from aiohttp import ClientSession
@@ -17,7 +18,7 @@ from parley.server.accounts.pace import Pace
 from parley.server.agentic_tests.open_runs import RunsLink
 from parley.server.agentic_tests.runs_of_tests import RunsOfTests
 from parley.server.agentic_tests.service import using_gateway
-from parley.server.config import IntegratedLlmSetting, Settings
+from parley.server.config import IntegratedLlmSetting, RetentionSettings, Settings
 from parley.server.conversation.hooks import HookMaker, NoHooks
 from parley.server.conversation.parties import PartyMaker
 from parley.server.conversation.sse import StreamRules
@@ -43,6 +44,7 @@ from parley.server.outbound.guard import OutboundPolicy
 from parley.server.outbound.lookup import SystemLookup
 from parley.server.queue.jobs import RunQueue, arq_redis
 from parley.server.resources.reader import ResourceLimits, ResourceReader
+from parley.server.retention.policy import RetentionRules
 from parley.server.runs.cancel import Canceller
 
 DEMO_LLMS = {"user": "demo-user", "judge": "demo-judge"}
@@ -239,6 +241,15 @@ def keyring_of(settings: Settings) -> Keyring:
         return Keyring(settings.secret.revealed())
     except ValueError as fault:
         raise ValueError(f"PARLEY_SECRET_KEYS: {fault}") from None
+
+
+def retention_rules_of(retention: RetentionSettings) -> RetentionRules:
+    """How long rows are kept."""
+    return RetentionRules(
+        executed=timedelta(days=retention.run_days),
+        cancelled=timedelta(days=retention.cancelled_days),
+        accounting=timedelta(days=retention.accounting_days),
+    )
 
 
 def _pool_options(settings: Settings) -> PoolOptions:

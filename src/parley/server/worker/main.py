@@ -15,6 +15,7 @@ from parley.server.errors import DatabaseAway
 from parley.server.logs import configure_logs
 from parley.server.queue.consumer import IDLE_POLL_S, Consumer
 from parley.server.queue.jobs import arq_redis
+from parley.server.retention.tick import Retention
 from parley.server.runs.admit import admit_next
 from parley.server.runs.execute import Executor, Limits
 from parley.server.runs.hold import Stores
@@ -22,7 +23,7 @@ from parley.server.runs.prepare import SnapshotPreparation
 from parley.server.runs.sweep import Sweep
 from parley.server.schedules.fire import Starter
 from parley.server.schedules.tick import Scheduler
-from parley.server.wiring import Services, open_services, redis_pool
+from parley.server.wiring import Services, open_services, redis_pool, retention_rules_of
 
 _CANCEL_AGAIN_S = 0.5
 
@@ -52,6 +53,10 @@ class Worker:
         self._sweep = Sweep(services.database, self._executor, services.queue, settings.worker.tick_s)
         starter = Starter(offer=services.offer, queue=services.queue)
         self._scheduler = Scheduler(services.database, starter, settings.worker.tick_s)
+        retention = settings.retention
+        self._retention = Retention(
+            services.database, retention_rules_of(retention), retention.batch_size, retention.tick_s
+        )
         self._queueing = arq_redis(
             redis_pool(settings, IDLE_POLL_S + settings.redis.timeout_s), settings.redis.prefix
         )
@@ -68,6 +73,7 @@ class Worker:
             ticks = (
                 asyncio.create_task(self._sweep.run(), name="sweep"),
                 asyncio.create_task(self._scheduler.run(), name="schedules"),
+                asyncio.create_task(self._retention.run(), name="retention"),
             )
             opened.push_async_callback(_end, *ticks)
             await stop.wait()
