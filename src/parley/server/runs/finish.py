@@ -17,6 +17,7 @@ from parley.server.db.raw import RawConnection
 from parley.server.journal.keep import Lease, LeaseLost
 from parley.server.kit import strictjson
 
+# What the end calls for (notifications) is not done here: the row in the outbox is true together with the end.
 _FINISH = """
 WITH ended AS (
     UPDATE runs SET state = $5, outcome = $6, score = $7, result = $8::jsonb, error = $9::jsonb,
@@ -24,7 +25,10 @@ WITH ended AS (
                     lease_token = NULL, lease_until = NULL
      WHERE account_id = $1 AND id = $2 AND lease_token = $3 AND state = 'running'
        AND last_seq = $4 - 1 AND (cancel_requested_at IS NULL OR $5 = 'cancelled')
-    RETURNING account_id, id
+    RETURNING account_id, id, test_id
+), told AS (
+    INSERT INTO outbox (account_id, kind, group_id, subject_id)
+    SELECT account_id, 'run_ended', test_id, id FROM ended
 )
 INSERT INTO entries (account_id, run_id, seq, kind, turn, body)
 SELECT account_id, id, $4, 'ended', $10, $11::jsonb FROM ended

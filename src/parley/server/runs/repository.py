@@ -16,6 +16,7 @@ from parley.server.db.tables.entries import RunEntry
 from parley.server.db.tables.runs import OPEN_STATES, Run
 from parley.server.kit.paging import Paging
 from parley.server.kit.schemas import PageInfo
+from parley.server.queue import outbox
 from parley.server.runs.finish import result_of
 from parley.server.runs.record import Kept
 
@@ -98,6 +99,7 @@ class RunRepository(Repository[Run]):
                 body=ENTRY.dump_python(ended, mode="json"),
             )
         )
+        outbox.add(self.session, run.account_id, outbox.RUN_ENDED, group_id=run.test_id, subject_id=run.id)
         await self.session.flush()
         return run.last_seq
 
