@@ -6,11 +6,11 @@ docs/reference/settings.md. A wrong value stops the start with its name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
@@ -159,6 +159,29 @@ class IntegratedLlmSetting(BaseModel):
     input: Decimal = Decimal(0)
     cached: Decimal = Decimal(0)
     output: Decimal = Decimal(0)
+
+
+class AdminSettings(Group):
+    """The operators' API, `/admin/v1`, on an address of its own. It is off without a token."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_ADMIN_")
+
+    host: str = Field(
+        default="127.0.0.1", description="Address to listen on; keep it away from customers' networks."
+    )
+    port: int = Field(default=8001, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    token: SecretStr = Field(
+        default=SecretStr(""),
+        description="A random text of at least 32 characters that operators send as `Authorization: Bearer`; "
+        "none: the operators' API is off.",
+    )
+
+    @field_validator("token")
+    @classmethod
+    def _is_long(cls, token: SecretStr) -> SecretStr:
+        if 0 < len(token.get_secret_value()) < 32:
+            raise ValueError("should have at least 32 characters")
+        return token
 
 
 class LlmSettings(Group):
@@ -352,6 +375,7 @@ class Settings:
     run: RunSettings
     retention: RetentionSettings
     log: LogSettings
+    admin: AdminSettings = field(default_factory=AdminSettings)
 
     @staticmethod
     def load() -> Settings:
@@ -368,6 +392,7 @@ class Settings:
             run=RunSettings(),
             retention=RetentionSettings(),
             log=LogSettings(),
+            admin=AdminSettings(),
         )
 
 
@@ -376,6 +401,7 @@ GROUPS: tuple[type[Group], ...] = (
     RedisSettings,
     SecretSettings,
     ApiSettings,
+    AdminSettings,
     LlmSettings,
     ProfileSettings,
     OutboundSettings,

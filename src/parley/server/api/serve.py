@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import uvicorn
+from fastapi import FastAPI
 
 from parley.server.api.app import create_app
+from parley.server.api.operators_app import create_operators_app
 from parley.server.api.protocol import HttpProtocol
 from parley.server.config import Settings
 from parley.server.logs import configure_logs
@@ -16,37 +20,69 @@ from parley.server.wiring import Services, open_services
 
 
 class Server(uvicorn.Server):
-    """uvicorn, telling open streams to end before it waits for open requests."""
+    """uvicorn, telling open streams to end before it waits for open requests.
 
-    def __init__(self, config: uvicorn.Config, services: Services) -> None:
+    The operators' server, if there is one, starts and stops with it.
+    """
+
+    def __init__(
+        self, config: uvicorn.Config, services: Services, operators: OperatorsServer | None = None
+    ) -> None:
         super().__init__(config)
         self._services = services
+        self.operators = operators
+        self._beside: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and let the operators' server listen."""
+        await super().startup(sockets)
+        if self.operators is not None:
+            self._beside = asyncio.create_task(self.operators.serve(), name="operators-api")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening, end the streams, wait for what is open."""
         ending = asyncio.create_task(self._services.end_streams(), name="end-streams")
+        if self.operators is not None:
+            self.operators.should_exit = True
         await super().shutdown(sockets)
         await ending
+        if self._beside is not None:
+            await self._beside
+
+
+class OperatorsServer(uvicorn.Server):
+    """A server that leaves signals to the one it stands beside."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
 
 
 def server_of(services: Services) -> Server:
-    """A server that is not started yet. The address and port come from the settings."""
-    api = services.settings.api
-    return Server(
-        uvicorn.Config(
-            create_app(services),
-            host=api.host,
-            port=api.port,
-            loop="none",
-            http=HttpProtocol,
-            ws="none",
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=api.shutdown_grace_s,
-        ),
-        services,
+    """A server that is not started yet. Addresses and ports come from the settings."""
+    api, admin = services.settings.api, services.settings.admin
+    operators = None
+    if admin.token.get_secret_value():
+        app = create_operators_app(services)
+        operators = OperatorsServer(_config(app, admin.host, admin.port, api.shutdown_grace_s))
+    config = _config(create_app(services), api.host, api.port, api.shutdown_grace_s)
+    return Server(config, services, operators)
+
+
+def _config(app: FastAPI, host: str, port: int, grace_s: int) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        loop="none",
+        http=HttpProtocol,
+        ws="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=grace_s,
     )
 
 

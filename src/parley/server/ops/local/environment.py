@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from parley.server.config import (
+    AdminSettings,
     ApiSettings,
     DatabaseSettings,
     Group,
@@ -38,14 +39,22 @@ class Addresses:
     redis_url: str
     demo_llm_url: str | None
     """None when no demo llms run."""
+    admin_port: int
 
     @property
     def api_url(self) -> str:
         """The API as people and scripts reach it."""
         return f"http://127.0.0.1:{self.api_port}"
 
+    @property
+    def admin_url(self) -> str:
+        """The operators' API."""
+        return f"http://127.0.0.1:{self.admin_port}"
 
-def child_environment(outer: Mapping[str, str], addresses: Addresses, seal_key: str) -> dict[str, str]:
+
+def child_environment(
+    outer: Mapping[str, str], addresses: Addresses, seal_key: str, admin_token: str
+) -> dict[str, str]:
     """The outer environment, with what the stack decides over it, and its defaults below it.
 
     A customer's own `PARLEY_` settings win, except where the stack could not work with them.
@@ -55,6 +64,9 @@ def child_environment(outer: Mapping[str, str], addresses: Addresses, seal_key: 
         _name(RedisSettings, "url"): addresses.redis_url,
         _name(ApiSettings, "host"): "127.0.0.1",
         _name(ApiSettings, "port"): str(addresses.api_port),
+        _name(AdminSettings, "host"): "127.0.0.1",
+        _name(AdminSettings, "port"): str(addresses.admin_port),
+        _name(AdminSettings, "token"): admin_token,
     }
     defaults = {
         _name(ApiSettings, "public_url"): addresses.api_url,

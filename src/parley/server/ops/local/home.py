@@ -31,9 +31,9 @@ class Secrets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DevFile:
-    """`dev.json`: how scripts reach the running stack.
+    """`dev.json`: how scripts reach the running stack, as a customer and as its operator.
 
-    The `admin_` fields are empty while the service has no operator API.
+    The `admin_` fields are empty in a file of an earlier release.
     """
 
     url: str

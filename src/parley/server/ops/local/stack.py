@@ -89,8 +89,10 @@ class Stack:
             database_url=self._database(),
             redis_url=self._queue(),
             demo_llm_url=self._demo_llms(),
+            admin_port=self._home.kept_port("admin"),
         )
-        environment = child_environment(os.environ, addresses, self._secrets.seal_key)
+        secrets = self._secrets
+        environment = child_environment(os.environ, addresses, secrets.seal_key, secrets.admin_token)
         self._home.write_environment(environment)
         dev_file = self._serve(addresses, environment)
         client = DemoClient(dev_file)
@@ -202,10 +204,15 @@ class Stack:
     def _remember(
         self, addresses: Addresses, account: dict[str, str] | None, known: DevFile | None
     ) -> DevFile:
+        where = {
+            "url": addresses.api_url,
+            "admin_url": addresses.admin_url,
+            "admin_token": self._secrets.admin_token,
+        }
         if account is not None:
-            dev_file = DevFile(url=addresses.api_url, **account)
+            dev_file = DevFile(**where, **account)
         elif known is not None:
-            dev_file = dataclasses.replace(known, url=addresses.api_url)
+            dev_file = dataclasses.replace(known, **where)
         else:
             raise LocalStackError(f"No account was made; see {self._home.log('prepare')}.")
         self._home.write_dev_file(dev_file)
