@@ -260,7 +260,10 @@ def test_decoding_knows_its_encodings() -> None:
 
     assert encoded("GZIP", gzip.compress(b"hello")).decoded(100) == b"hello"
     assert encoded("identity", b"hello").decoded(4) == b"hell"
-    for wrong in (encoded("br", b"hello"), encoded("gzip", b"hello")):
+    assert encoded("gzip", b"").decoded(100) == b""
+    assert encoded("gzip", gzip.compress(b"hello")).decoded(5) == b"hello"
+    whole = gzip.compress(b"hello" * 10)
+    for wrong in (encoded("br", b"hello"), encoded("gzip", b"hello"), encoded("gzip", whole[:-9])):
         with pytest.raises(ConnectFailed):
             wrong.decoded(100)
 
@@ -321,6 +324,21 @@ async def test_allowed_host_may_lead_inside_by_its_name_alone(serve: Any, stub_l
         assert (await call(session, f"http://llm.inside:{server.port}/")).status == 200
         with pytest.raises(AddressRefused):
             await call(session, f"http://other.inside:{server.port}/")
+
+
+async def test_call_that_is_made_once_never_meets_a_connection_that_is_going(serve: Any) -> None:
+    """The server closes each connection a moment after its answer, as idle ones are closed."""
+
+    async def play(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        asyncio.get_running_loop().call_later(0.01, writer.close)
+
+    server = await serve(play)
+    async with guarded_session(ONE_ADDRESS, limit=4, keeps_alive=False) as session:
+        for _ in range(20):
+            assert (await call(session, f"http://127.0.0.1:{server.port}/")).body == b"ok"
+            await asyncio.sleep(0.009)
+    assert server.connections == 20
 
 
 async def test_system_lookup_gives_every_address_once() -> None:
