@@ -11,7 +11,17 @@ from parley.server.config import ApiSettings
 from parley.server.errors import DatabaseAway, NotFound
 from parley.server.ops.plain_errors import sentence_of
 
-COMMANDS = ["dev", "api", "worker", "migrate", "accounts create", "keys create", "doctor"]
+COMMANDS = [
+    "dev",
+    "api",
+    "worker",
+    "migrate",
+    "accounts create",
+    "accounts retention",
+    "keys create",
+    "retention",
+    "doctor",
+]
 
 
 def invoke(*words: str, **environment: str) -> tuple[int, str]:

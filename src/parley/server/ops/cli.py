@@ -147,6 +147,34 @@ def create_account(
         typer.echo(f"public key   {made.public_key}")
 
 
+@accounts.command("retention")
+def account_retention(
+    account: Annotated[UUID, typer.Argument(help="Id of the account.")],
+    days: Annotated[
+        int | None, typer.Option(help="Keep runs for so many days from their end.", min=1, max=36_500)
+    ] = None,
+    default: Annotated[bool, typer.Option("--default", help="Keep them as everyone's.")] = False,
+) -> None:
+    """Say how long the runs of an account are kept, or change it. The next pass of retention follows it.
+
+    Examples:
+
+      parley accounts retention 0199f0c4-0000-7000-8000-000000000000 --days 365
+
+      parley accounts retention 0199f0c4-0000-7000-8000-000000000000 --default
+    """
+    import asyncio
+
+    from parley.server.ops.retention import keep, kept
+
+    with plainly():
+        if days is not None and default:
+            raise ValueError("Say --days or --default, not both.")
+        if days is not None or default:
+            asyncio.run(keep(account, days))
+        typer.echo(asyncio.run(kept(account)))
+
+
 @keys.command("create")
 def create_key(
     account: Annotated[UUID, typer.Argument(help="Id of the account.")],
@@ -165,6 +193,26 @@ def create_key(
 
     with plainly():
         typer.echo(asyncio.run(make_key(account, _named(name), kind)))
+
+
+@app.command(rich_help_panel=_OPERATE)
+def retention(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Tell what would go, by account and state; change nothing.")
+    ] = False,
+) -> None:
+    """Remove what is old now, as the workers do by themselves. Safe to cut, and to run beside them.
+
+    Examples:
+
+      parley retention --dry-run
+
+      PARLEY_RETENTION_RUN_DAYS=14 parley retention --dry-run
+    """
+    import asyncio
+
+    with plainly():
+        asyncio.run(_look_at_retention() if dry_run else _remove_what_is_old())
 
 
 @app.command(rich_help_panel=_OPERATE)
@@ -188,6 +236,23 @@ def _start(shell: str) -> None:
     """Run another shell in this process. The shells stand side by side: they know no more than a name."""
     with plainly():
         pkgutil.resolve_name(shell)()
+
+
+async def _look_at_retention() -> None:
+    from parley.server.ops.retention import look
+
+    async for line in look():
+        typer.echo(line)
+
+
+async def _remove_what_is_old() -> None:
+    from parley.server.ops.retention import remove
+
+    done = await remove()
+    for kind, count in done.removed.items():
+        typer.echo(f"{count:>9}  {kind}")
+    if done.faults:
+        raise ValueError("Not everything that is old could be removed; the faults are in the log above.")
 
 
 async def _examine() -> bool:

@@ -7,6 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from uuid import UUID
 
@@ -29,6 +30,16 @@ Removal: TypeAlias = Callable[[RetentionRepository, int], Awaitable[int]]
 _log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
+class Pass:
+    """What one pass did."""
+
+    removed: Counter[str] = field(default_factory=Counter)
+    """Rows by kind."""
+    faults: int = 0
+    """Pages of which something is left, because the removal broke; each is in the log."""
+
+
 class Retention:
     """Removes what the rules no longer keep, in small committed batches.
 
@@ -46,28 +57,28 @@ class Retention:
         """Pass at once, then every tick, until cancelled."""
         while True:
             try:
-                removed = await self.once()
+                done = await self.once()
             except DatabaseAway:
                 _log.warning("retention: the database is away")
             except Exception:
                 _log.exception("retention failed; it is tried again at the next tick")
             else:
-                if removed:
-                    _log.info("retention removed %s", dict(removed))
+                if done.removed.total():
+                    _log.info("retention removed %s", dict(+done.removed))
             await asyncio.sleep(self._tick_s)
 
-    async def once(self) -> Counter[str]:
-        """One pass over everything; how many rows went, by kind.
+    async def once(self) -> Pass:
+        """One pass over everything.
 
         What breaks on one page is logged, and the others have their turn. Raises `DatabaseAway`.
         """
-        removed: Counter[str] = Counter()
-        await self._pass_deleted_tests(removed)
-        await self._pass_accounts(removed)
-        await self._guarded(removed, "idempotency keys", self._forget_keys)
-        return +removed
+        done = Pass()
+        await self._pass_deleted_tests(done)
+        await self._pass_accounts(done)
+        await self._guarded(done, "idempotency keys", self._forget_keys)
+        return done
 
-    async def _pass_deleted_tests(self, removed: Counter[str]) -> None:
+    async def _pass_deleted_tests(self, done: Pass) -> None:
         after = TestPlace(_NO_ID, _NO_ID)
         while True:
             async with self._rows() as rows:
@@ -75,13 +86,13 @@ class Retention:
             if not tests:
                 return
             after = tests[-1]
-            await self._remove_tests(removed, tests)
+            await self._remove_tests(done, tests)
 
-    async def _remove_tests(self, removed: Counter[str], tests: Sequence[TestPlace]) -> None:
-        await self._drain(removed, "runs", lambda rows, limit: rows.remove_runs_of(tests, limit))
-        await self._drain(removed, "tests", lambda rows, limit: rows.remove_tests(tests, limit))
+    async def _remove_tests(self, done: Pass, tests: Sequence[TestPlace]) -> None:
+        await self._drain(done, "runs", lambda rows, limit: rows.remove_runs_of(tests, limit))
+        await self._drain(done, "tests", lambda rows, limit: rows.remove_tests(tests, limit))
 
-    async def _pass_accounts(self, removed: Counter[str]) -> None:
+    async def _pass_accounts(self, done: Pass) -> None:
         after: UUID | None = None
         while True:
             async with self._rows() as rows:
@@ -89,31 +100,30 @@ class Retention:
             if page is None:
                 return
             after = page.ids[-1]
-            await self._remove_of(removed, page)
+            await self._remove_of(done, page)
 
-    async def _remove_of(self, removed: Counter[str], page: AccountPage) -> None:
+    async def _remove_of(self, done: Pass, page: AccountPage) -> None:
         targets, ids, kept = run_targets(page, self._rules), page.ids, self._rules.accounting
-        await self._drain(removed, "runs", lambda rows, limit: rows.remove_runs(targets, limit))
+        await self._drain(done, "runs", lambda rows, limit: rows.remove_runs(targets, limit))
         await self._drain(
-            removed, "direct evaluations", lambda rows, limit: rows.remove_direct_calls(ids, kept, limit)
+            done, "direct evaluations", lambda rows, limit: rows.remove_direct_calls(ids, kept, limit)
         )
-        await self._drain(removed, "quota units", lambda rows, limit: rows.remove_quota_units(ids, limit))
+        await self._drain(done, "quota units", lambda rows, limit: rows.remove_quota_units(ids, limit))
 
-    async def _drain(self, removed: Counter[str], kind: str, remove: Removal) -> None:
+    async def _drain(self, done: Pass, kind: str, remove: Removal) -> None:
         async def batch(limit: int) -> int:
             async with self._rows() as rows:
                 return await remove(rows, limit)
 
-        await self._guarded(removed, kind, batch)
+        await self._guarded(done, kind, batch)
 
-    async def _guarded(
-        self, removed: Counter[str], kind: str, batch: Callable[[int], Awaitable[int]]
-    ) -> None:
+    async def _guarded(self, done: Pass, kind: str, batch: Callable[[int], Awaitable[int]]) -> None:
         try:
-            removed[kind] += await self._batches.drain(batch)
+            done.removed[kind] += await self._batches.drain(batch)
         except DatabaseAway:
             raise
         except Exception:
+            done.faults += 1
             _log.exception("retention: some %s could not be removed", kind)
 
     async def _forget_keys(self, limit: int) -> int:
