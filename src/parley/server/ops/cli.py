@@ -9,6 +9,7 @@ from uuid import UUID
 
 import typer
 
+from parley.server.ops import operate_cli
 from parley.server.ops.plain_errors import plainly
 
 app = typer.Typer(
@@ -18,11 +19,12 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-accounts = typer.Typer(no_args_is_help=True, help="Make accounts.")
-keys = typer.Typer(no_args_is_help=True, help="Make API keys.")
+accounts = typer.Typer(no_args_is_help=True, help="Make, see and change accounts.")
+keys = typer.Typer(no_args_is_help=True, help="Make and revoke API keys.")
 _TRY, _OPERATE = "Try it", "Operate"
 app.add_typer(accounts, name="accounts", rich_help_panel=_OPERATE)
 app.add_typer(keys, name="keys", rich_help_panel=_OPERATE)
+operate_cli.register(app, accounts, keys, _OPERATE)
 
 _MARKS = {"good": ("✓", "green"), "warning": ("!", "yellow"), "bad": ("✗", "red")}
 
