@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from parley.server.operators.acts import record
 from parley.server.retention.overrides import override_of, set_override
 from parley.server.retention.policy import ENDED_STATES
 from parley.server.retention.preview import AccountPreview, preview
-from parley.server.retention.tick import Retention
+from parley.server.retention.tick import Pass, Retention
 from parley.server.wiring import retention_rules_of
 
 _COLUMNS = (*ENDED_STATES, "of deleted tests", "direct evaluations")
@@ -31,8 +31,8 @@ async def look() -> AsyncIterator[str]:
     yield _line("all", totals)
 
 
-async def remove() -> Mapping[str, int]:
-    """One pass now; how many rows went, by kind. Raises `DatabaseAway`."""
+async def remove() -> Pass:
+    """One pass now. Raises `DatabaseAway`."""
     settings = RetentionSettings()
     async with _database() as database:
         rules = retention_rules_of(settings)
