@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import logging
 from ipaddress import ip_address
@@ -10,6 +11,7 @@ from typing import Any
 import bcrypt
 import pytest
 
+from parley.server.config import OutboundSettings, Settings
 from parley.server.llm.demo import Rule, opinion
 from tests.receivers import (
     Call,
@@ -23,7 +25,7 @@ from tests.receivers import (
     says,
     waits,
 )
-from tests.stage import GOAL, Stage, is_terminal, until
+from tests.stage import GOAL, Stage, is_terminal, open_stage, until
 
 EVENTS = ("before-test", "before-inference", "after-inference", "context-changed", "after-test")
 FIELDS: dict[str, Any] = {"seed": 7, "max_turns": 2, "profile": "low"}
@@ -256,6 +258,22 @@ async def test_name_that_turns_inner_within_a_run_ends_it(
     url = receiver.url("/in", "hooks.example")
     run = await run_with(stage, [{"event": event, "url": url} for event in ("before-test", "after-test")])
     assert [each["continued"] for each in run["result"]["hooks"]] == [True, False]
+    assert len(receiver.calls) == 1
+
+
+async def test_hosts_the_operator_allows_may_lead_inside(
+    stage_settings: Settings, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {"hooks.inside": ["127.0.0.1"], "x.hooks.inside": ["127.0.0.1"]}
+    monkeypatch.setattr("parley.server.wiring.SystemLookup", lambda: StubLookup(names))
+    outbound = OutboundSettings(allowed_hosts=("127.0.0.1", "Hooks.Inside."))
+    async with open_stage(dataclasses.replace(stage_settings, outbound=outbound)) as stage:
+        states = []
+        for host in names:
+            url = receiver.url("/in", host)
+            run = await run_with(stage, [{"event": "before-test", "url": url}])
+            states.append(run["state"])
+    assert states == ["succeeded", "failed"]
     assert len(receiver.calls) == 1
 
 
