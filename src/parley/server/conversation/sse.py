@@ -71,10 +71,7 @@ class Outgoing:
     async def batches(self) -> AsyncGenerator[bytes, None]:
         """What to send: the first event at once, later ones every `BATCH_S`, a ping after silence."""
         while True:
-            try:
-                async with asyncio.timeout(self._ping_s):
-                    await self._arrived.wait()
-            except TimeoutError:
+            if not self._arrived.is_set() and not await self._arrives():
                 yield PING
                 continue
             self._arrived.clear()
@@ -85,6 +82,15 @@ class Outgoing:
             if is_last:
                 return
             await asyncio.sleep(BATCH_S)
+
+    async def _arrives(self) -> bool:
+        """Wait for something to send. False after a long silence."""
+        try:
+            async with asyncio.timeout(self._ping_s):
+                await self._arrived.wait()
+        except TimeoutError:
+            return False
+        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
