@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +10,7 @@ import pytest
 
 from parley.server.conversation.guard import HANDED_OVER
 from parley.server.journal.keep import Journal
-from parley.server.llm.demo import Hang, Rule
+from parley.server.llm.demo import Hang, Rule, opinion
 from parley.server.runs.execute import Executor
 from tests.event_order import assert_in_order, assert_one_end
 from tests.stage import Stage, told, until
@@ -165,6 +166,38 @@ async def test_progress_between_lost_workers_keeps_a_run_alive(stage: Stage) -> 
         (1, "worker_lost"),
         (2, "worker_lost"),
         (2, "worker_lost"),
+    ]
+
+
+async def test_worker_lost_between_the_last_opinion_and_the_end_leaves_only_the_end_to_write(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No inference was under way: no attempt is counted, no message begins anew."""
+    reached = asyncio.Event()
+
+    async def never(*_: Any) -> Any:
+        reached.set()
+        await asyncio.Event().wait()
+
+    stage.play(Rule((opinion(0.95),), part="judge"))
+    path = await stage.start(await stage.make_test(**FIELDS))
+    with monkeypatch.context() as patched:
+        patched.setattr("parley.server.runs.hold.finish", never)
+        async with stage.worker() as first:
+            await asyncio.wait_for(reached.wait(), 10)
+            await first.kill()
+    await let_lease_end(stage, path)
+    async with stage.worker():
+        run = await stage.finished(path)
+    assert (run["state"], run["outcome"]) == ("succeeded", "success")
+    assert spent(run) == [("judge", 1, 0, "handed_over", "worker_lost")]
+    assert stage.llms.stats.requests == 3
+    frames = await stage.events(path)
+    assert_one_end(frames)
+    assert [frame.type for frame in frames[-3:]] == [
+        "usage_updated",
+        "unhandled_error",
+        "chat.validation.end",
     ]
 
 
