@@ -62,5 +62,5 @@ class Plan:
         return Load(conversations=at_once * waves, at_once=at_once, turns=self.turns)
 
 
-FULL = Plan(turns=10, rounds=3, wall_rounds=2, first_requests=100, burst_waves=4)
+FULL = Plan(turns=10, rounds=3, wall_rounds=2, first_requests=100, burst_waves=3)
 QUICK = Plan(turns=3, rounds=1, wall_rounds=1, first_requests=20, burst_waves=2)
