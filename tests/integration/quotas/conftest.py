@@ -1,0 +1,3 @@
+"""Fixtures of this folder."""
+
+from tests.stage import stage_settings as stage_settings
