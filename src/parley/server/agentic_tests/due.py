@@ -1,4 +1,4 @@
-"""SQL of tests that are due: found and held by one scheduler, moved on, left out or put off.
+"""SQL of tests that are due: found and held by one scheduler, then settled or put off.
 
 Every statement reads the database's clock. A test that is held is skipped by every other scheduler.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import Text, bindparam, text
 
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
@@ -36,16 +36,12 @@ SELECT tests.id, tests.cron, tests.next_run_at, now() AS now, last.state, last.s
    FOR NO KEY UPDATE OF tests SKIP LOCKED
 """)
 
-_MOVE_ON = text("""
-UPDATE agentic_tests SET next_run_at = :next_run_at, looked_at_from = :next_run_at
- WHERE account_id = :account_id AND id = :id
-""")
-
-_LEAVE_OUT = text("""
+_SETTLE = text("""
 UPDATE agentic_tests SET next_run_at = :next_run_at, looked_at_from = :next_run_at,
-       last_skip_due_at = :due_at, last_skip_reason = :reason
+       last_skip_due_at = CASE WHEN :reason IS NULL THEN last_skip_due_at ELSE next_run_at END,
+       last_skip_reason = coalesce(:reason, last_skip_reason)
  WHERE account_id = :account_id AND id = :id
-""")
+""").bindparams(bindparam("reason", type_=Text))
 
 _PUT_OFF = text("""
 UPDATE agentic_tests SET looked_at_from = now() + make_interval(secs => :seconds)
@@ -71,6 +67,16 @@ class DueTest:
     last_run_due_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What became of a due test. Its due time had a run, unless there is a `reason` against it."""
+
+    test_id: UUID
+    next_run_at: datetime | None
+    """None: never again, until its schedule is saved anew."""
+    reason: str | None = None
+
+
 async def accounts_with_due_tests(session: Session, limit: int) -> Sequence[UUID]:
     """Up to `limit` accounts that have tests to look at, in an order of chance."""
     rows = await session.execute(_ACCOUNTS, {"limit": limit})
@@ -93,24 +99,19 @@ async def hold_due(session: Session, scope: AccountScope, limit: int) -> Sequenc
     ]
 
 
-async def move_on(session: Session, scope: AccountScope, due: DueTest, next_run_at: datetime | None) -> None:
-    """Make a held test due at `next_run_at`, or never."""
-    values = {"account_id": scope.account_id, "id": due.id, "next_run_at": next_run_at}
-    await session.execute(_MOVE_ON, values)
-
-
-async def leave_out(
-    session: Session, scope: AccountScope, due: DueTest, next_run_at: datetime | None, reason: str
-) -> None:
-    """The same, recording that the due time passed without a run, and why."""
-    values = {
-        "account_id": scope.account_id,
-        "id": due.id,
-        "next_run_at": next_run_at,
-        "due_at": due.due_at,
-        "reason": reason,
-    }
-    await session.execute(_LEAVE_OUT, values)
+async def settle(session: Session, scope: AccountScope, settled: Sequence[Settled]) -> None:
+    """Let held tests go, each due at its next time. A skip is recorded with the time it was due at."""
+    values = [
+        {
+            "account_id": scope.account_id,
+            "id": one.test_id,
+            "next_run_at": one.next_run_at,
+            "reason": one.reason,
+        }
+        for one in settled
+    ]
+    if values:
+        await session.execute(_SETTLE, values)
 
 
 async def put_off(session: Session, scope: AccountScope, seconds: int) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from parley.server.agentic_tests.due import DueTest, hold_due, leave_out, move_on, put_off
+from parley.server.agentic_tests.due import DueTest, Settled, hold_due, put_off, settle
 from parley.server.agentic_tests.service import load_for_run
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
@@ -38,35 +40,45 @@ async def fire_due(session: Session, scope: AccountScope, starter: Starter, limi
     Without quota they all stay due, and are looked at again once there is some.
     """
     held = await hold_due(session, scope, limit)
+    settled: list[Settled] = []
+    wait_s = 0
     for due in held:
         try:
-            await _settle(session, scope, starter, due)
+            settled.append(await _settled(session, scope, starter, due))
         except QuotaExhausted as refused:
-            await put_off(session, scope, refused.retry_after_s or PATIENCE_S)
+            wait_s = refused.retry_after_s or PATIENCE_S
             break
+    await settle(session, scope, settled)
+    if wait_s:
+        await put_off(session, scope, wait_s)
+    _tell_missed(scope, held[: len(settled)])
     return len(held)
 
 
-async def _settle(session: Session, scope: AccountScope, starter: Starter, due: DueTest) -> None:
+async def _settled(session: Session, scope: AccountScope, starter: Starter, due: DueTest) -> Settled:
+    """Start the run of a due test, or find why there is none. Raises `QuotaExhausted`."""
     try:
         [next_run_at] = next_fires(due.cron, due.now, 1)
     except CronRefused as refused:
-        # Stored under other rules, or by hand: it is stopped, for its save is the way to mend it.
+        # Stored under other rules, or by hand. It stops here, and whoever saves it is told what to mend.
         _log.error("schedule of test %s is stopped: it %s", due.id, refused)
-        await leave_out(session, scope, due, None, "schedule_refused")
-        return
+        return Settled(test_id=due.id, next_run_at=None, reason="schedule_refused")
     if due.last_run_due_at is not None and due.last_run_due_at >= due.due_at:
-        await move_on(session, scope, due, next_run_at)
-        return
+        return Settled(test_id=due.id, next_run_at=next_run_at)
     reason = await _reason_against(session, scope, starter, due)
-    if reason is None:
-        await move_on(session, scope, due, next_run_at)
-    else:
+    if reason is not None:
         _log.info("test %s, due at %s, is left out: %s", due.id, due.due_at, reason)
-        await leave_out(session, scope, due, next_run_at, reason)
-    missed = count_fires(due.cron, due.due_at, due.now)
+    return Settled(test_id=due.id, next_run_at=next_run_at, reason=reason)
+
+
+def _tell_missed(scope: AccountScope, settled: Sequence[DueTest]) -> None:
+    """One run makes up for all due times that passed while nobody was there, or no quota."""
+    missed = 0
+    for due in settled:
+        with contextlib.suppress(CronRefused):
+            missed += count_fires(due.cron, due.due_at, due.now)
     if missed:
-        _log.warning("test %s: %d due times after %s passed by", due.id, missed, due.due_at)
+        _log.info("account %s: %d due times passed by without a look", scope.account_id, missed)
 
 
 async def _reason_against(
