@@ -35,6 +35,7 @@ from parley.server.config import (
     RunSettings,
     SecretSettings,
     Settings,
+    SmtpSettings,
     WorkerSettings,
 )
 from parley.server.db import migrate
@@ -204,6 +205,7 @@ def settings_for(servers: Servers, database_url: str) -> Settings:
         outbound=OutboundSettings(allowed_networks=("127.0.0.0/8",)),
         worker=WorkerSettings(),
         run=RunSettings(),
+        smtp=SmtpSettings(),
         retention=RetentionSettings(),
         log=LogSettings(),
     )

@@ -312,6 +312,30 @@ class RunSettings(Group):
     )
 
 
+class SmtpSettings(Group):
+    """The mail server that takes notifications to owners' e-mail. Without a host no mail is sent."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_SMTP_")
+
+    host: str = Field(default="", description="Where the mail server is.")
+    port: int = Field(
+        default=587, ge=1, le=65535, description="Its port: commonly 587 with `starttls`, 465 with `tls`."
+    )
+    security: Literal["starttls", "tls", "none"] = Field(
+        default="starttls",
+        description="How the connection is protected. `starttls` never goes on without it; `none` is for a "
+        "server on the same machine.",
+    )
+    username: str = Field(default="", description="Whom we sign in as; empty: nobody.")
+    password: SecretStr = Field(default=SecretStr(""), description="That user's password.")
+    sender: str = Field(
+        default="",
+        description="The plain address that mail comes from; required with a host, and one that the server "
+        "lets us use.",
+    )
+    timeout_s: float = Field(default=20.0, gt=0, le=60, description="Whole hand-over of one mail, seconds.")
+
+
 class RetentionSettings(Group):
     """What is kept how long. Everything not named here is kept until it is deleted."""
 
@@ -373,6 +397,7 @@ class Settings:
     outbound: OutboundSettings
     worker: WorkerSettings
     run: RunSettings
+    smtp: SmtpSettings
     retention: RetentionSettings
     log: LogSettings
     admin: AdminSettings = field(default_factory=AdminSettings)
@@ -390,6 +415,7 @@ class Settings:
             outbound=OutboundSettings(),
             worker=WorkerSettings(),
             run=RunSettings(),
+            smtp=SmtpSettings(),
             retention=RetentionSettings(),
             log=LogSettings(),
             admin=AdminSettings(),
@@ -407,6 +433,7 @@ GROUPS: tuple[type[Group], ...] = (
     OutboundSettings,
     WorkerSettings,
     RunSettings,
+    SmtpSettings,
     RetentionSettings,
     LogSettings,
 )

@@ -39,6 +39,9 @@ from parley.server.llm.integrated import IntegratedLlm, IntegratedLlms
 from parley.server.llm.pool import LlmPool, PoolLimits, tls_context
 from parley.server.llm.prices import Prices
 from parley.server.llm.profiles import PROFILE_NAMES, SEATS, ProfileValues, SeatValues, profiles_of
+from parley.server.notifications.mail import Mailer, MailServer
+from parley.server.notifications.messenger import Messenger
+from parley.server.notifications.service import ChannelRules
 from parley.server.outbound.connector import guarded_session
 from parley.server.outbound.guard import OutboundPolicy
 from parley.server.outbound.lookup import SystemLookup
@@ -79,6 +82,8 @@ class Services:
     hooks: HookMaker
     resources: ResourceReader
     direct: DirectEvaluations
+    channel_rules: ChannelRules
+    messenger: Messenger
     stream_rules: StreamRules
 
     async def end_streams(self) -> None:
@@ -166,6 +171,8 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         hooks=HookMaker(hook_caller_of(settings, calls, clock), HookVault(database, keyring)),
         resources=resources,
         direct=direct,
+        channel_rules=ChannelRules(keyring, policy),
+        messenger=Messenger(calls, mailer_of(settings), keyring, clock, settings.api.public_url),
         stream_rules=StreamRules(ping_s=settings.run.sse_ping_s, check_s=settings.run.stream_check_s),
     )
 
@@ -184,6 +191,26 @@ def hook_caller_of(settings: Settings, calls: ClientSession, clock: SystemClock)
     outbound = settings.outbound
     limits = HookLimits(deadline_s=outbound.hook_timeout_s, max_bytes=outbound.hook_max_bytes)
     return HookCaller(calls, clock, limits)
+
+
+def mailer_of(settings: Settings) -> Mailer | None:
+    """Who sends mail; None without a mail server. Raises ValueError for a sender that is no address."""
+    smtp = settings.smtp
+    if not smtp.host:
+        return None
+    try:
+        server = MailServer(
+            host=smtp.host,
+            port=smtp.port,
+            security=smtp.security,
+            sender=smtp.sender,
+            username=smtp.username or None,
+            password=smtp.password.get_secret_value() or None,
+            timeout_s=smtp.timeout_s,
+        )
+    except ValueError as fault:
+        raise ValueError(f"PARLEY_SMTP_SENDER: {fault}") from None
+    return Mailer(server)
 
 
 def resources_of(settings: Settings, calls: ClientSession) -> ResourceReader:

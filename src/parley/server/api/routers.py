@@ -13,6 +13,7 @@ from parley.server.billing.endpoints import router as billing
 from parley.server.direct.endpoints import router as direct
 from parley.server.gateways.endpoints import router as gateways
 from parley.server.hooks.endpoints import router as hook_key
+from parley.server.notifications.endpoints import router as channels
 from parley.server.quotas.endpoints import router as quotas
 from parley.server.runs.endpoints import router as runs
 from parley.server.runs.export import router as export_schema
@@ -28,6 +29,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     billing,
     quotas,
     hook_key,
+    channels,
 )
 
 LARGE_BODIES: tuple[re.Pattern[str], ...] = ()

@@ -13,6 +13,8 @@ import uvloop
 from parley.server.config import Settings
 from parley.server.errors import DatabaseAway
 from parley.server.logs import configure_logs
+from parley.server.notifications.deliver import Deliverer
+from parley.server.notifications.teller import Teller
 from parley.server.queue.consumer import IDLE_POLL_S, Consumer
 from parley.server.queue.jobs import arq_redis
 from parley.server.retention.tick import Retention
@@ -24,6 +26,7 @@ from parley.server.runs.sweep import Sweep
 from parley.server.schedules.fire import Starter
 from parley.server.schedules.tick import Scheduler
 from parley.server.wiring import Services, open_services, redis_pool, retention_rules_of
+from parley.server.worker.reactions import Reactions
 
 _CANCEL_AGAIN_S = 0.5
 
@@ -53,6 +56,9 @@ class Worker:
         self._sweep = Sweep(services.database, self._executor, services.queue, settings.worker.tick_s)
         starter = Starter(offer=services.offer, queue=services.queue)
         self._scheduler = Scheduler(services.database, starter, settings.worker.tick_s)
+        teller = Teller(sends_mail=services.messenger.sends_mail)
+        self._reactions = Reactions(services.database, teller, settings.worker.tick_s)
+        self._deliverer = Deliverer(services.database, services.messenger, settings.worker.tick_s)
         retention = settings.retention
         self._retention = Retention(
             services.database, retention_rules_of(retention), retention.batch_size, retention.tick_s
@@ -70,9 +76,12 @@ class Worker:
             opened.push_async_callback(self._queueing.aclose)
             await opened.enter_async_context(self._executor)
             await opened.enter_async_context(self._consumer)
+            opened.push_async_callback(self._deliverer.close)
             ticks = (
                 asyncio.create_task(self._sweep.run(), name="sweep"),
                 asyncio.create_task(self._scheduler.run(), name="schedules"),
+                asyncio.create_task(self._reactions.run(), name="reactions"),
+                asyncio.create_task(self._deliverer.run(), name="deliveries"),
                 asyncio.create_task(self._retention.run(), name="retention"),
             )
             opened.push_async_callback(_end, *ticks)
@@ -83,6 +92,7 @@ class Worker:
             try:
                 async with asyncio.timeout(self._grace_s):
                     await self._executor.drain()
+                    await self._deliverer.drain()
             except TimeoutError:
                 _log.error("grace time over: %d runs are left to their leases", self._executor.held)
 

@@ -1,0 +1,1 @@
+"""What an account is told after its runs, where, and what became of it."""
