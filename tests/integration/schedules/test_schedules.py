@@ -14,8 +14,9 @@ from uuid import UUID
 
 import pytest
 from pydantic import SecretStr
+from sqlalchemy import text
 
-from parley.server.agentic_tests import service
+from parley.server.agentic_tests import due, service
 from parley.server.agentic_tests.due import hold_due
 from parley.server.config import RedisSettings, Settings
 from parley.server.db.database import Database
@@ -425,6 +426,24 @@ async def test_test_without_quota_stays_due_and_fires_once_later(
     assert {run["scheduled_for"] for run in made} == {due_at}
 
 
+async def test_plan_of_five_a_minute_starts_five_and_keeps_two_due(
+    database: Database, scheduler: Scheduler
+) -> None:
+    free = await make_tenant(database, plan="free")
+    tests = await scheduled(database, free, 7)
+    due_at = await make_due(database, 0, *tests)
+    await scheduler.once()
+    assert len(await runs(database)) == 5
+    units = await rows(database, "SELECT count(*) FROM quota_units")
+    assert units == [{"count": 5}], "a refused start spends nothing"
+    await rows(database, "UPDATE quota_units SET spent_at = spent_at - interval '61 s'")
+    await rows(database, "UPDATE agentic_tests SET looked_at_from = now() WHERE looked_at_from > next_run_at")
+    await scheduler.once()
+    made = await runs(database)
+    assert sorted(run["test_id"] for run in made) == sorted(tests)
+    assert {run["scheduled_for"] for run in made} == {due_at}
+
+
 async def test_account_without_quota_keeps_no_other_waiting(
     database: Database,
     tenant: Tenant,
@@ -462,6 +481,34 @@ async def test_overdue_test_tells_its_due_time_and_those_after_now(
     assert found[0] == due_at
     assert timedelta() < found[1] - now <= timedelta(hours=1)
     assert found[2] - found[1] == timedelta(hours=1)
+
+
+# Size
+
+
+@pytest.mark.slow
+async def test_looking_for_due_tests_reads_the_index_of_due_tests(database: Database, tenant: Tenant) -> None:
+    """However many tests there are, a tick reads those that are due."""
+    [test_id] = await scheduled(database, tenant)
+    await rows(
+        database,
+        "INSERT INTO agentic_tests "
+        "(account_id, id, name, gateway_id, fields, cron, next_run_at, looked_at_from) "
+        "SELECT account_id, gen_random_uuid(), name, gateway_id, fields, cron, later, later "
+        "FROM agentic_tests, generate_series(1, 20000) AS n, "
+        "LATERAL (SELECT now() + make_interval(mins => n) AS later) AS times WHERE id = $1",
+        test_id,
+    )
+    await make_due(database, 0, test_id)
+    await rows(database, "ANALYZE agentic_tests")
+    for statement in (due._ACCOUNTS, due._HOLD_DUE):
+        async with database.session() as session:
+            explained = await session.execute(
+                text(f"EXPLAIN {statement.text}"), {"account_id": tenant.account_id, "limit": 10}
+            )
+            plan = "\n".join(explained.scalars())
+        assert "ix_agentic_tests_due" in plan
+        assert "Seq Scan on agentic_tests" not in plan
 
 
 # Away
