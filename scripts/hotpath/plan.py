@@ -33,8 +33,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How much is measured."""
+    """How much is measured. Without `wall_rounds` the wall is left out."""
 
+    sizes: tuple[int, ...]
+    """Conversations at once."""
     turns: int
     rounds: int
     wall_rounds: int
@@ -43,7 +45,7 @@ class Plan:
     """Conversations in each of the 16 slots of a burst, which is over too soon to be measured well."""
 
     def cells(self) -> tuple[Cell, ...]:
-        """The four situations."""
+        """The situations to be measured: four in a full run."""
         return tuple(
             Cell(load=self._load(at_once, waves), gap_ms=gap_ms)
             for at_once, waves, gap_ms in (
@@ -52,6 +54,7 @@ class Plan:
                 (200, 1, 0.0),
                 (200, 1, PACED_MS),
             )
+            if at_once in self.sizes
         )
 
     def wall_load(self) -> Load:
@@ -62,5 +65,5 @@ class Plan:
         return Load(conversations=at_once * waves, at_once=at_once, turns=self.turns)
 
 
-FULL = Plan(turns=10, rounds=3, wall_rounds=2, first_requests=100, burst_waves=3)
-QUICK = Plan(turns=3, rounds=1, wall_rounds=1, first_requests=20, burst_waves=2)
+FULL = Plan(sizes=(16, 200), turns=10, rounds=3, wall_rounds=2, first_requests=100, burst_waves=3)
+QUICK = Plan(sizes=(16,), turns=10, rounds=1, wall_rounds=0, first_requests=20, burst_waves=2)
