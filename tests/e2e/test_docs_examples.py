@@ -16,7 +16,12 @@ from tests.e2e.test_local_stack import UP, start, stop
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ("quickstart.md", "how-to/understand-a-run.md", "how-to/read-the-stream.md")
+PAGES = (
+    "quickstart.md",
+    "how-to/understand-a-run.md",
+    "how-to/read-the-stream.md",
+    "how-to/write-useful-tests.md",
+)
 EXAMPLE = re.compile(r"<!-- executed(?P<python>: python)? -->\n```\w+\n(?P<code>.*?)```", re.DOTALL)
 
 
@@ -41,6 +46,8 @@ def test_examples_do_what_the_pages_say(tmp_path: Path) -> None:
     assert len(seeds) == 1, "the second run was started with the seed of the first"
     *_, first, second = re.findall(r"^ {5,}(user|assistant): \S", told.stdout, re.MULTILINE)
     assert {first, second} <= {"user", "assistant"}
+    for name in ("A return is free", "No promise beyond 30 days"):
+        assert re.search(rf"^{name}: succeeded, (success|loss|incomplete)$", told.stdout, re.MULTILINE)
 
 
 def follow(dev: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:

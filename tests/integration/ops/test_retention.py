@@ -105,7 +105,7 @@ def test_an_override_is_told_followed_recorded_and_taken_back(database_url: str,
         ((NOBODY,), "There is no such account."),
         ((NOBODY, "--days", "5"), "There is no such account."),
         ((NOBODY, "--days", "5", "--default"), "Say --days or --default, not both."),
-        ((NOBODY, "--days", "0"), "range"),
+        ((NOBODY, "--days", "0"), "greater than or equal to 1"),
     ],
 )
 def test_a_wrong_override_ends_with_code_2_and_says_why(
