@@ -14,7 +14,7 @@ from parley.server.notifications.policy import Health, RunEnd, RunNews
 NewsKind: TypeAlias = RunNews | Literal["channel.test"]
 
 
-class TestFacts(BaseModel):
+class AboutTest(BaseModel):
     """The test a run belongs to, under the name it had then."""
 
     model_config = ConfigDict(frozen=True)
@@ -23,7 +23,7 @@ class TestFacts(BaseModel):
     name: str
 
 
-class ErrorFacts(BaseModel):
+class AboutError(BaseModel):
     """Why a run failed."""
 
     model_config = ConfigDict(frozen=True)
@@ -32,7 +32,7 @@ class ErrorFacts(BaseModel):
     message: str
 
 
-class RunFacts(BaseModel):
+class AboutRun(BaseModel):
     """The run that was the occasion."""
 
     model_config = ConfigDict(frozen=True)
@@ -41,7 +41,7 @@ class RunFacts(BaseModel):
     state: str
     outcome: str | None
     finished_at: Instant
-    error: ErrorFacts | None
+    error: AboutError | None
 
 
 class Facts(BaseModel):
@@ -51,8 +51,8 @@ class Facts(BaseModel):
 
     account: str
     """The account's name."""
-    test: TestFacts | None = None
-    run: RunFacts | None = None
+    test: AboutTest | None = None
+    run: AboutRun | None = None
     failures: int | None = None
     """Failed runs in a row: until now, or until the recovery."""
     since: Instant | None = None
@@ -61,7 +61,7 @@ class Facts(BaseModel):
     """Outcome of the run before, where the behaviour has turned."""
 
 
-def facts_of(kind: RunNews, account: str, test: TestFacts, before: Health, now: Health, end: RunEnd) -> Facts:
+def facts_of(kind: RunNews, account: str, test: AboutTest, before: Health, now: Health, end: RunEnd) -> Facts:
     """The facts of one piece of news, from the test's health before and after the run."""
     is_about_execution = kind in ("test.failing", "test.recovered")
     return Facts(
@@ -86,8 +86,8 @@ def _since(kind: RunNews, before: Health, now: Health) -> datetime | None:
             return before.outcome_alerted_at
 
 
-def _run(end: RunEnd) -> RunFacts:
+def _run(end: RunEnd) -> AboutRun:
     error = None
     if end.error_code is not None:
-        error = ErrorFacts(code=end.error_code, message=end.error_message or "")
-    return RunFacts(id=end.run_id, state=end.state, outcome=end.outcome, finished_at=end.at, error=error)
+        error = AboutError(code=end.error_code, message=end.error_message or "")
+    return AboutRun(id=end.run_id, state=end.state, outcome=end.outcome, finished_at=end.at, error=error)

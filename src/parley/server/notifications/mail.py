@@ -89,7 +89,8 @@ def composed(sender: str, recipient: str, message: Message, delivery_id: UUID, a
     mail["Message-ID"] = f"<{delivery_id}@{sender.rpartition('@')[2]}>"
     # No out-of-office note comes back (RFC 3834).
     mail["Auto-Submitted"] = "auto-generated"
-    mail.set_content(message.text + "\n")
+    # Seven bits pass every server.
+    mail.set_content(message.text + "\n", cte="quoted-printable")
     return mail
 
 

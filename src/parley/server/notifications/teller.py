@@ -9,7 +9,7 @@ from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.db.tables import Delivery, Notification
 from parley.server.kit.ids import new_id
-from parley.server.notifications.facts import Facts, NewsKind, TestFacts, facts_of
+from parley.server.notifications.facts import AboutTest, Facts, NewsKind, facts_of
 from parley.server.notifications.policy import Health, RunEnd, Wishes, after
 from parley.server.notifications.repository import (
     ChannelRepository,
@@ -42,7 +42,7 @@ class Teller:
         self,
         session: Session,
         scope: AccountScope,
-        test: TestFacts,
+        test: AboutTest,
         wishes: Wishes,
         health: Health,
         end: RunEnd,

@@ -12,7 +12,7 @@ from parley.server.db.database import Database
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.errors import DatabaseAway
-from parley.server.notifications.facts import TestFacts
+from parley.server.notifications.facts import AboutTest
 from parley.server.notifications.teller import Teller
 from parley.server.queue import outbox
 from parley.server.runs.ended import ends_of
@@ -75,7 +75,7 @@ async def react(session: Session, scope: AccountScope, teller: Teller, test_id: 
     if watched is None or not watched.is_live:
         return bool(run_ids)
     health, was_told = watched.health, False
-    test = TestFacts(id=test_id, name=watched.name)
+    test = AboutTest(id=test_id, name=watched.name)
     for end in await ends_of(session, scope, run_ids):
         health, told_now = await teller.tell(session, scope, test, watched.wishes, health, end)
         was_told = was_told or told_now
