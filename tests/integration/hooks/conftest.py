@@ -15,10 +15,8 @@ from tests.stage import stage as stage
 
 @pytest.fixture
 def stage_settings(settings: Settings) -> Settings:
-    """127.0.0.1 may be called and 127.0.0.2 may not; hooks have little time."""
-    outbound = OutboundSettings(
-        allowed_networks=("127.0.0.1/32",), hook_timeout_s=0.5, resource_timeout_s=0.5
-    )
+    """127.0.0.1 may be called and 127.0.0.2 may not."""
+    outbound = OutboundSettings(allowed_networks=("127.0.0.1/32",))
     return dataclasses.replace(hurried(settings), outbound=outbound)
 
 

@@ -44,6 +44,12 @@ async def rolled(stage: Stage) -> str:
     return key
 
 
+def hasty(stage: Stage) -> Settings:
+    """Settings of a worker whose hooks have half a second."""
+    outbound = stage.settings.outbound.model_copy(update={"hook_timeout_s": 0.5})
+    return dataclasses.replace(stage.settings, outbound=outbound)
+
+
 async def run_with(stage: Stage, hooks: list[dict[str, str]], **fields: Any) -> dict[str, Any]:
     async with stage.worker():
         return await stage.finished(await stage.start(await stage.make_test(hooks=hooks, **FIELDS | fields)))
@@ -110,7 +116,8 @@ async def test_anything_but_a_sound_2xx_ends_the_run_before_it_begins(
     """C104"""
     play, status, error = REFUSALS[name]
     receiver.on("/before-test", play)
-    async with stage.worker():
+    is_slow = "seconds" in (error or "")
+    async with stage.worker(hasty(stage) if is_slow else None):
         path = await stage.start(await stage.make_test(hooks=hooks_at(receiver), **FIELDS))
         frames = await stage.events(path)
     run = await stage.read(path)
@@ -167,7 +174,8 @@ async def test_hooks_behind_a_refusal_are_recorded_as_not_called(stage: Stage, r
     hooks = [
         {"event": "before-test", "url": url} for url in (receiver.url("/good"), slow, receiver.url("/late"))
     ]
-    run = await run_with(stage, hooks)
+    async with stage.worker(hasty(stage)):
+        run = await stage.finished(await stage.start(await stage.make_test(hooks=hooks, **FIELDS)))
     assert [call.path for call in receiver.calls] == ["/good", "/slow"]
     audit = run["result"]["hooks"]
     assert [(each["called"], each["continued"]) for each in audit] == [

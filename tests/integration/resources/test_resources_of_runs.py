@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import gzip
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from parley.server.config import Settings
+from parley.server.conversation.hooks import HookMaker
+from parley.server.errors import DatabaseAway
 from parley.server.llm.demo import Hang, Rule
 from tests.receivers import (
     Play,
@@ -29,6 +33,12 @@ CANARY = "RESOURCE-CANARY: boots may be sent back within 30 days."
 
 def remote(*urls: str) -> list[dict[str, str]]:
     return [{"type": "RemoteResource", "data": url} for url in urls]
+
+
+def hasty(stage: Stage) -> Settings:
+    """Settings of a worker whose fetches have half a second."""
+    outbound = stage.settings.outbound.model_copy(update={"resource_timeout_s": 0.5})
+    return dataclasses.replace(stage.settings, outbound=outbound)
 
 
 def prompts_with(stage: Stage, text: str) -> dict[str, int]:
@@ -108,7 +118,7 @@ async def test_unusable_resource_fails_the_run_before_turn_1(
     play, problem = UNUSABLE[name]
     good, bad = receiver.on("/good", says(200, b"fine")), receiver.on("/bad", play)
     hooks = [{"event": "before-test", "url": receiver.url("/hook")}]
-    async with stage.worker():
+    async with stage.worker(hasty(stage) if "seconds" in problem else None):
         path = await stage.start(await stage.make_test(resources=remote(good, bad), hooks=hooks, **FIELDS))
         frames = await stage.events(path)
     run = await stage.read(path)
@@ -151,6 +161,22 @@ async def test_takeover_does_not_fetch_again(stage: Stage, receiver: Receiver, l
     assert len(receiver.calls) == 1
     assert run["definition"]["resource_texts"] == [CANARY]
     assert prompts_with(stage, "something else") == {"user": 0, "assistant": 0, "judge": 0}
+
+
+async def test_database_that_goes_away_after_the_fetch_costs_no_second_one(
+    stage: Stage, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = receiver.on("/policy", says(200, CANARY.encode()))
+    make, away = HookMaker.make, [DatabaseAway(), DatabaseAway()]
+
+    async def make_later(*given: Any) -> Any:
+        if away:
+            raise away.pop()
+        return await make(*given)
+
+    monkeypatch.setattr(HookMaker, "make", make_later)
+    run = await run_with(stage, remote(url))
+    assert (run["state"], len(receiver.calls), away) == ("succeeded", 1, [])
 
 
 async def test_worker_that_stops_while_fetching_hands_over_at_once(stage: Stage, receiver: Receiver) -> None:

@@ -51,8 +51,13 @@ class SnapshotPreparation:
             if snapshot.resource_texts is None:
                 snapshot = await self._with_texts(snapshot, lease, guard)
             spec = spec_of(snapshot, claimed.seed)
-            hooks = await self._hooks.make(lease.account_id, claimed.test_id, lease.run_id, snapshot)
-            parties = await self._maker.make(snapshot, spec, lease.account_id, guard, hooks)
+            # Each step waits by itself for a database that is away, so that none before it is done again.
+            hooks = await patiently(
+                lambda: self._hooks.make(lease.account_id, claimed.test_id, lease.run_id, snapshot)
+            )
+            parties = await patiently(
+                lambda: self._maker.make(snapshot, spec, lease.account_id, guard, hooks)
+            )
         except ResourceUnavailable as fault:
             return self._failed("resource_unavailable", f"resources.{fault.place}: {fault.problem}")
         except RunGone:
