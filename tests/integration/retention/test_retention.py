@@ -21,7 +21,7 @@ from parley.server.errors import DatabaseAway, InvalidRequest, NotFound
 from parley.server.kit.ids import new_id
 from parley.server.retention import repository
 from parley.server.retention.overrides import override_of, set_override
-from parley.server.retention.policy import RetentionRules
+from parley.server.retention.policy import DELETED_GRACE, ENDED_STATES, QUOTA_UNITS_KEPT, RetentionRules
 from parley.server.retention.preview import preview
 from parley.server.retention.tick import PAGE, Retention
 from tests.factories.accounts import Tenant, make_tenant
@@ -40,6 +40,7 @@ RULES = RetentionRules(
     executed=timedelta(days=30), cancelled=timedelta(days=1), accounting=timedelta(days=90)
 )
 LARGE = 20_000
+BATCH = 50
 KILL_AT_WORK = """
 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
  WHERE application_name = 'parley-victim' AND datname = current_database()
@@ -480,8 +481,8 @@ async def explained(database: Database, statement: str, *values: Any) -> list[di
 
 
 @pytest.fixture
-async def large_history(database: Database, tenant: Tenant) -> None:
-    """Twenty thousand rows of each kind that stay, and a hundred that go."""
+async def large_history(database: Database, tenant: Tenant) -> UUID:
+    """Twenty thousand rows of each kind that stay, a hundred that go; gives a deleted test of a hundred runs."""
     test_id = await make_test(database, tenant.scope)
     await make_runs(database, tenant.scope, test_id, count=LARGE - 100, days_ago=0.1, entries=1)
     await make_runs(
@@ -492,31 +493,39 @@ async def large_history(database: Database, tenant: Tenant) -> None:
     await make_direct_calls(database, tenant.scope, 100, days_ago=91)
     await make_quota_units(database, tenant.scope, LARGE, seconds_ago=60)
     await make_quota_units(database, tenant.scope, 100, seconds_ago=4_000)
+    deleted = await make_test(database, tenant.scope)
+    await make_runs(database, tenant.scope, deleted, count=100, days_ago=0.1)
+    await delete_test(database, tenant, deleted, minutes_ago=60)
     await execute(database, "ANALYZE")
+    return deleted
 
 
-@pytest.mark.usefixtures("large_history")
 async def test_batches_read_what_they_remove_however_long_the_history_is(
-    database: Database, tenant: Tenant
+    database: Database, tenant: Tenant, large_history: UUID
 ) -> None:
     async with database.raw() as connection:
-        now = await connection.fetchval("SELECT now()")
-    accounts = [tenant.account_id]
-    thirty, ninety = now - timedelta(days=30), timedelta(days=90)
-    hour = timedelta(hours=1)
-    plans = {
-        "runs": (repository.REMOVE_RUNS, (accounts, ["succeeded"], [thirty], 50), "ix_runs_ended"),
-        "direct_calls": (repository.REMOVE_DIRECT_CALLS, (accounts, ninety, 50), "ix_direct_calls_ended"),
-        "quota_units": (repository.REMOVE_QUOTA_UNITS, (accounts, hour, 50), "ix_quota_units_window"),
+        thirty_days_ago = await connection.fetchval("SELECT now() - interval '30 days'")
+    accounts, states = [tenant.account_id], list(ENDED_STATES)
+    indexes = {
+        "ix_runs_ended": (repository.REMOVE_RUNS, accounts, ["succeeded"], [thirty_days_ago]),
+        "ix_runs_test": (
+            repository.REMOVE_RUNS_OF_TESTS,
+            accounts,
+            [large_history],
+            states,
+            DELETED_GRACE,
+        ),
+        "ix_direct_calls_ended": (repository.REMOVE_DIRECT_CALLS, accounts, RULES.accounting),
+        "ix_quota_units_window": (repository.REMOVE_QUOTA_UNITS, accounts, QUOTA_UNITS_KEPT),
     }
-    for table, (statement, values, index) in plans.items():
-        nodes = await explained(database, statement, *values)
-        scans = [node for node in nodes if node.get("Relation Name") == table and "Scan" in node["Node Type"]]
+    for index, (statement, *values) in indexes.items():
+        nodes = await explained(database, statement, *values, BATCH)
+        scans = [node for node in nodes if "Scan" in node["Node Type"] and "Relation Name" in node]
         assert index in [node.get("Index Name") for node in scans], scans
-        assert [node for node in scans if node["Node Type"] == "Seq Scan"] == []
         for node in scans:
             read = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
-            assert read * node["Actual Loops"] <= 50, node
+            assert read * node["Actual Loops"] <= BATCH, node
+        assert [node["Actual Rows"] for node in nodes if node["Node Type"] == "LockRows"] == [BATCH]
 
 
 async def test_deleted_tests_are_found_among_many_that_live(database: Database, tenant: Tenant) -> None:

@@ -82,16 +82,18 @@ SELECT account_id, id FROM agentic_tests
  ORDER BY account_id, id LIMIT $3
 """
 
+# A range of one test, in the order of the tests' index: told by equality, the planner walks all runs by
+# their ids, since it expects those of the test soon.
 REMOVE_RUNS_OF_TESTS = """
 WITH old AS MATERIALIZED (
     SELECT found.account_id, found.id
       FROM unnest($1::uuid[], $2::uuid[]) AS target(account_id, test_id)
      CROSS JOIN LATERAL (
            SELECT account_id, id FROM runs
-            WHERE runs.account_id = target.account_id AND runs.test_id = target.test_id
-              AND runs.state = ANY($3::text[]) AND runs.finished_at < now() - $4::interval
-              AND runs.trigger <> 'suite'
-            ORDER BY runs.id LIMIT $5 FOR UPDATE SKIP LOCKED
+            WHERE runs.account_id = target.account_id
+              AND runs.test_id BETWEEN target.test_id AND target.test_id AND runs.state = ANY($3::text[])
+              AND runs.finished_at < now() - $4::interval AND runs.trigger <> 'suite'
+            ORDER BY runs.test_id, runs.id LIMIT $5 FOR UPDATE SKIP LOCKED
      ) AS found
      LIMIT $5
 )
