@@ -482,7 +482,7 @@ async def explained(database: Database, statement: str, *values: Any) -> list[di
 
 @pytest.fixture
 async def large_history(database: Database, tenant: Tenant) -> UUID:
-    """Twenty thousand rows of each kind that stay, a hundred that go; gives a deleted test of a hundred runs."""
+    """Twenty thousand rows of each kind that stay, a hundred that go; a deleted test with as many runs."""
     test_id = await make_test(database, tenant.scope)
     await make_runs(database, tenant.scope, test_id, count=LARGE - 100, days_ago=0.1, entries=1)
     await make_runs(
@@ -506,19 +506,16 @@ async def test_batches_read_what_they_remove_however_long_the_history_is(
     async with database.raw() as connection:
         thirty_days_ago = await connection.fetchval("SELECT now() - interval '30 days'")
     accounts, states = [tenant.account_id], list(ENDED_STATES)
-    indexes = {
-        "ix_runs_ended": (repository.REMOVE_RUNS, accounts, ["succeeded"], [thirty_days_ago]),
+    indexes: dict[str, tuple[str, tuple[Any, ...]]] = {
+        "ix_runs_ended": (repository.REMOVE_RUNS, (accounts, ["succeeded"], [thirty_days_ago])),
         "ix_runs_test": (
             repository.REMOVE_RUNS_OF_TESTS,
-            accounts,
-            [large_history],
-            states,
-            DELETED_GRACE,
+            (accounts, [large_history], states, DELETED_GRACE),
         ),
-        "ix_direct_calls_ended": (repository.REMOVE_DIRECT_CALLS, accounts, RULES.accounting),
-        "ix_quota_units_window": (repository.REMOVE_QUOTA_UNITS, accounts, QUOTA_UNITS_KEPT),
+        "ix_direct_calls_ended": (repository.REMOVE_DIRECT_CALLS, (accounts, RULES.accounting)),
+        "ix_quota_units_window": (repository.REMOVE_QUOTA_UNITS, (accounts, QUOTA_UNITS_KEPT)),
     }
-    for index, (statement, *values) in indexes.items():
+    for index, (statement, values) in indexes.items():
         nodes = await explained(database, statement, *values, BATCH)
         scans = [node for node in nodes if "Scan" in node["Node Type"] and "Relation Name" in node]
         assert index in [node.get("Index Name") for node in scans], scans
