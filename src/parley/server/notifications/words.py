@@ -20,6 +20,7 @@ _OUTCOMES = {
     "success": "the goal was reached",
     "loss": "the judge gave it up",
     "incomplete": "it ended before success or loss",
+    "interrupted": "a hook ended it",
 }
 
 
