@@ -13,10 +13,21 @@ from parley.server.conversation.guard import ConversationGuard
 from parley.server.db.database import Database
 from parley.server.journal.keep import Charge, Standing, patiently
 
-_SETTLE = """
+# As for the entries of runs: the account's row first, and once (see `journal.keep`).
+_PAY = """
 WITH account AS (
-    SELECT id, balance, status, plan FROM accounts WHERE id = $1 FOR NO KEY UPDATE
-), call AS (
+    UPDATE accounts SET balance = accounts.balance - $4 FROM direct_calls
+     WHERE accounts.id = $1 AND direct_calls.account_id = $1 AND direct_calls.id = $2
+       AND direct_calls.last_seq < $3
+    RETURNING accounts.id, accounts.balance, accounts.status, accounts.plan
+)"""
+
+_LOOK = """
+WITH account AS (
+    SELECT id, balance, status, plan FROM accounts WHERE id = $1
+)"""
+
+_SETTLE = """, call AS (
     UPDATE direct_calls SET last_seq = $3, cost = cost + $4, state = coalesce($5, state),
                             outcome = CASE WHEN state = 'running' THEN $6 ELSE outcome END,
                             error_code = CASE WHEN state = 'running' THEN $7 ELSE error_code END,
@@ -34,12 +45,9 @@ WITH account AS (
       FROM call, unnest($8::int[], $9::numeric[], $10::text[], $11::text[], $12::bigint[], $13::bigint[],
                         $14::bigint[], $15::bool[])
                  AS spent(seq, amount, role, llm, prompt, cached, completion, estimated)
-), paid AS (
-    UPDATE accounts SET balance = accounts.balance - $4 FROM call
-     WHERE accounts.id = call.account_id AND $4 <> 0
 )
-SELECT account.balance - $4 AS balance, account.status = 'active' AS active, plans.metered, call.open
-  FROM call, account JOIN plans ON plans.code = account.plan
+SELECT account.balance, account.status = 'active' AS active, plans.metered, call.open
+  FROM account JOIN call ON true JOIN plans ON plans.code = account.plan
 """
 
 SLOT_LOST = Stop(code="shutdown", message="The service lost hold of this evaluation; start it again.")
@@ -95,7 +103,8 @@ class DirectAccount:
 
     async def _write(self, values: tuple[object, ...]) -> asyncpg.Record | None:
         async with self.database.raw() as connection:
-            return await connection.fetchrow(_SETTLE, *values)
+            amount = values[3]
+            return await connection.fetchrow((_PAY if amount else _LOOK) + _SETTLE, *values)
 
     def _values(self, end: CallEnd | None) -> tuple[object, ...]:
         charges = [charge for _, charge in self._open]

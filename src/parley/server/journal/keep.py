@@ -19,6 +19,7 @@ import asyncpg
 from parley.engine.chat.pieces import Usage
 from parley.engine.events import ENTRY, Entry, Opinion
 from parley.server.db.database import Database
+from parley.server.db.raw import RawConnection
 from parley.server.errors import DatabaseAway
 
 FIRST_WAIT_S = 0.1
@@ -71,9 +72,14 @@ class LeaseLost(Exception):
     """Another worker holds the run, or it has ended: nothing was written."""
 
 
-_KEEP = """
+# The account's row is locked first, and touched once: a statement that locks a row and updates it in
+# another part of itself starts from the same old version twice, and two of those can lock each other out.
+_PAID = """
 WITH account AS (
-    SELECT id, balance, status, plan FROM accounts WHERE id = $1 FOR NO KEY UPDATE
+    UPDATE accounts SET balance = accounts.balance - $8 FROM runs
+     WHERE accounts.id = $1 AND runs.account_id = $1 AND runs.id = $2 AND runs.lease_token = $3
+       AND runs.state = 'running' AND runs.last_seq = $4 - 1
+    RETURNING accounts.id, accounts.balance, accounts.status, accounts.plan
 ), run AS (
     UPDATE runs SET last_seq = $4, turn = greatest(turn, $6), cost = cost + $8,
                     lease_until = now() + make_interval(secs => $15)
@@ -81,7 +87,20 @@ WITH account AS (
      WHERE runs.account_id = account.id AND runs.id = $2 AND lease_token = $3
        AND state = 'running' AND last_seq = $4 - 1
     RETURNING runs.account_id, runs.id, runs.test_id, runs.cancel_requested_at
-), entry AS (
+)"""
+
+# An entry that costs nothing leaves the account's row alone.
+_FREE = """
+WITH run AS (
+    UPDATE runs SET last_seq = $4, turn = greatest(turn, $6), cost = cost + $8,
+                    lease_until = now() + make_interval(secs => $15)
+     WHERE account_id = $1 AND id = $2 AND lease_token = $3 AND state = 'running' AND last_seq = $4 - 1
+    RETURNING account_id, id, test_id, cancel_requested_at
+), account AS (
+    SELECT id, balance, status, plan FROM accounts WHERE id = $1
+)"""
+
+_REST = """, entry AS (
     INSERT INTO entries (account_id, run_id, seq, kind, turn, body, cost)
     SELECT account_id, id, $4, $5, $6, $7::jsonb, $8 FROM run
 ), charge AS (
@@ -89,14 +108,16 @@ WITH account AS (
                         prompt_tokens, cached_prompt_tokens, completion_tokens, estimated)
     SELECT account_id, 'run', id, $4, -$8, $9, $10, test_id, $11, $12, $13, $14
       FROM run WHERE $9::text IS NOT NULL
-), paid AS (
-    UPDATE accounts SET balance = accounts.balance - $8 FROM run
-     WHERE accounts.id = run.account_id AND $8 <> 0
 )
-SELECT account.balance - $8 AS balance, account.status = 'active' AS active,
-       coalesce(plans.metered, true) AS metered, run.cancel_requested_at IS NOT NULL AS cancelled
-  FROM run, account LEFT JOIN plans ON plans.code = account.plan
+SELECT account.balance, account.status = 'active' AS active, coalesce(plans.metered, true) AS metered,
+       run.cancel_requested_at IS NOT NULL AS cancelled, 1 / (SELECT count(*) FROM run) AS held
+  FROM account
 """
+_PLAN = " LEFT JOIN plans ON plans.code = account.plan"
+
+# The run may be lost while the account is waited for: then the division takes the payment back.
+_KEEP_PAID = _PAID + _REST + "LEFT JOIN run ON true" + _PLAN
+_KEEP_FREE = _FREE + _REST + "JOIN run ON true" + _PLAN
 
 _ALREADY = """
 SELECT accounts.balance, accounts.status = 'active' AS active, plans.metered,
@@ -157,8 +178,16 @@ class Journal:
 
     async def _write(self, values: tuple[object, ...]) -> asyncpg.Record | None:
         async with self._database.raw() as connection:
-            row = await connection.fetchrow(_KEEP, *values)
+            row = await self._kept(connection, values)
             return row or await connection.fetchrow(_ALREADY, *values[:4])
+
+    @staticmethod
+    async def _kept(connection: RawConnection, values: tuple[object, ...]) -> asyncpg.Record | None:
+        amount = values[7]
+        try:
+            return await connection.fetchrow(_KEEP_PAID if amount else _KEEP_FREE, *values)
+        except asyncpg.DivisionByZeroError:
+            return None
 
     async def read(self, account_id: UUID, run_id: UUID, after_seq: int = 0) -> list[Entry]:
         """The kept entries after `after_seq`, in order. Holds a connection for this one statement only."""
