@@ -49,7 +49,8 @@ async def running(database: Database, tenant: Tenant, count: int) -> list[Lease]
         await connection.executemany(
             "INSERT INTO runs (account_id, id, test_id, state, trigger, revision, seed, definition,"
             " lease_token, admitted_at, lease_until)"
-            " VALUES ($1, $2, $3, 'running', 'manual', 'r', 1, '{}', $4, now(), now() + interval '30 seconds')",
+            " VALUES ($1, $2, $3, 'running', 'manual', 'r', 1, '{}', $4, now(),"
+            " now() + interval '30 seconds')",
             [(lease.account_id, lease.run_id, test_id, lease.token) for lease in leases],
         )
     return leases
