@@ -21,6 +21,7 @@ PAGES = (
     "how-to/understand-a-run.md",
     "how-to/read-the-stream.md",
     "how-to/write-useful-tests.md",
+    "how-to/money.md",
 )
 EXAMPLE = re.compile(r"<!-- executed(?P<python>: python)? -->\n```\w+\n(?P<code>.*?)```", re.DOTALL)
 
