@@ -116,7 +116,7 @@ def test_wrong_import_is_named_under_its_contract(
     plant: Plant, planted: subprocess.CompletedProcess[str]
 ) -> None:
     verdicts, _, reports = planted.stdout.partition("Broken contracts")
-    assert any(line.startswith(plant.contract) and line.endswith("BROKEN") for line in verdicts.splitlines())
+    assert any(line.startswith(plant.contract) and " BROKEN" in line for line in verdicts.splitlines())
     assert f"{plant.importer} -> {plant.imported} (l.1)" in reports
 
 
