@@ -65,7 +65,7 @@ async def converse(spec: Spec, parties: Parties, state: State | None = None) -> 
             stop = await parties.guard.may_start_turn(step.turn)
         if stop:
             if stop.code != "handed_over":
-                yield _ended_by(stop, spec, state, step, parties.clock.now_ms())
+                yield _ended_by(stop, spec, step, parties.clock.now_ms())
             return
         async with aclosing(_Performance(spec, parties, state).of(step)) as events:
             async for event in events:
@@ -74,7 +74,7 @@ async def converse(spec: Spec, parties: Parties, state: State | None = None) -> 
                     state = state.after(event)
 
 
-def _ended_by(stop: Stop, spec: Spec, state: State, step: Step, now_ms: int) -> Ended:
+def _ended_by(stop: Stop, spec: Spec, step: Step, now_ms: int) -> Ended:
     scope = scope_of(spec, step)
     if stop.code == "cancelled":
         return Ended(at_ms=now_ms, cancelled=True, scope=scope)

@@ -109,7 +109,11 @@ class Patience:
 
     def _look_earlier(self) -> None:
         """The timer may be set to the first piece's deadline, far behind the idle one that holds now."""
-        if self._timer and self._deadlines and self._timer.when() > self._loop.time() + self._deadlines.idle_s:
+        if (
+            self._timer
+            and self._deadlines
+            and self._timer.when() > self._loop.time() + self._deadlines.idle_s
+        ):
             self._timer.cancel()
             self._look_at_the_clock()
 

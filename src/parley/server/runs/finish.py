@@ -17,7 +17,7 @@ from parley.server.db.raw import RawConnection
 from parley.server.journal.keep import Lease, LeaseLost
 from parley.server.kit import strictjson
 
-# What the end calls for (notifications) is not done here: the row in the outbox is true together with the end.
+# What the end calls for (notifications) is not done here: the outbox row is true together with it.
 _FINISH = """
 WITH ended AS (
     UPDATE runs SET state = $5, outcome = $6, score = $7, result = $8::jsonb, error = $9::jsonb,
