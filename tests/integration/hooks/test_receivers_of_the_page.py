@@ -21,7 +21,8 @@ from typing import Any
 import httpx
 import pytest
 
-from parley.server.hooks.keys import new_key, nonce_of
+from parley.server.hooks.keys import nonce_of
+from parley.server.kit.signing import new_secret
 from parley.server.llm.demo import Rule, Say
 from tests.stage import Stage
 
@@ -138,7 +139,7 @@ async def test_receiver_lets_a_real_run_pass_and_ends_another(
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
 async def test_receiver_refuses_what_is_not_ours(tmp_path: Path, language: str) -> None:
-    key, other = new_key(), new_key()
+    key, other = new_secret(), new_secret()
     nonce, foreign = nonce_of(key), nonce_of(other)
     good = call(key, nonce=nonce)
     no_header = dict(good["headers"])
@@ -166,7 +167,7 @@ async def test_receiver_refuses_what_is_not_ours(tmp_path: Path, language: str) 
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
 async def test_receiver_answers_a_repeated_call_alike_and_acts_once(tmp_path: Path, language: str) -> None:
-    key = new_key()
+    key = new_secret()
     nonce = nonce_of(key)
     async with running(command(language, tmp_path), key) as receiver, client() as http:
         calls = [
@@ -181,11 +182,11 @@ async def test_receiver_answers_a_repeated_call_alike_and_acts_once(tmp_path: Pa
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
 async def test_receiver_needs_no_package_for_the_signature(tmp_path: Path, language: str) -> None:
-    key = new_key()
+    key = new_secret()
     arguments = command(language, tmp_path, has_bcrypt=False)
     async with running(arguments, key) as receiver, client() as http:
         right = await http.post(receiver.url, **call(key, nonce="x"))
-        wrong = await http.post(receiver.url, **call(new_key(), nonce="x"))
+        wrong = await http.post(receiver.url, **call(new_secret(), nonce="x"))
     assert receiver.lines[0].lower().endswith("nonce checked: false")
     assert (right.status_code, wrong.status_code) == (200, 401)
 

@@ -15,7 +15,8 @@ import pytest
 
 from parley.engine.spec import HookEvent
 from parley.server.hooks.envelope import HookSource, envelope, headers_of, message_id
-from parley.server.hooks.keys import Credentials, new_key, nonce_of, signature_of
+from parley.server.hooks.keys import Credentials, nonce_of
+from parley.server.kit.signing import new_secret, signature_of
 
 TEST, RUN, OTHER = UUID(int=1), UUID(int=2), UUID(int=3)
 SOURCE = HookSource(test_id=TEST, run_id=RUN, gateway_id=None)
@@ -47,16 +48,16 @@ def test_id_of_a_call_is_the_same_again_and_no_other_calls() -> None:
 
 def test_key_is_32_random_bytes_that_bcrypt_takes_whole() -> None:
     """C122: 50 bytes, so no library cuts it or raises at 72."""
-    key = new_key()
+    key = new_secret()
     assert key.startswith("whsec_")
     assert len(base64.b64decode(key.removeprefix("whsec_"), validate=True)) == 32
     assert len(key.encode()) == 50
-    assert key != new_key()
+    assert key != new_secret()
 
 
 def test_nonce_is_the_keys_hash_at_cost_10_and_never_the_same() -> None:
     """C122"""
-    key = new_key()
+    key = new_secret()
     first, second = nonce_of(key), nonce_of(key)
     assert first != second
     for nonce in (first, second):
@@ -73,7 +74,7 @@ def test_signature_is_that_of_standard_webhooks() -> None:
     assert signature == "v1," + base64.b64encode(digest).decode()
 
 
-@pytest.mark.parametrize("credentials", [None, Credentials(new_key(), "$2b$10$x")])
+@pytest.mark.parametrize("credentials", [None, Credentials(new_secret(), "$2b$10$x")])
 def test_headers_tell_who_calls_only_with_a_key(credentials: Credentials | None) -> None:
     headers = headers_of("msg_1", 1_700_000_000, b"{}", credentials)
     assert {"Content-Type", "User-Agent", "webhook-id", "webhook-timestamp"} <= set(headers)

@@ -10,9 +10,10 @@ from typing import Any
 from uuid import UUID
 
 from parley.engine.spec import HookEvent
-from parley.server.hooks.keys import Credentials, signature_of
+from parley.server.hooks.keys import Credentials
 from parley.server.kit import strictjson
 from parley.server.kit.clock import rfc3339
+from parley.server.kit.signing import signature_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

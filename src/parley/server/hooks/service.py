@@ -8,9 +8,9 @@ from datetime import datetime
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.hooks import repository
-from parley.server.hooks.keys import new_key
 from parley.server.hooks.vault import place_of_key
 from parley.server.kit.crypto import Keyring
+from parley.server.kit.signing import new_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,6 @@ class RolledKey:
 
 async def roll_key(session: Session, scope: AccountScope, keyring: Keyring) -> RolledKey:
     """Make the account's hook key, in place of the one before. Runs that have called a hook keep theirs."""
-    key = new_key()
+    key = new_secret()
     sealed = keyring.seal(key, place_of_key(scope.account_id))
     return RolledKey(key, await repository.put_key(session, scope.account_id, sealed))
