@@ -68,3 +68,11 @@ async def test_every_attempt_is_charged_at_most_once() -> None:
     assert len(charges) == attempts - free
     assert free > 0
     assert any(isinstance(entry, Opinion) for entry in run.entries)
+
+
+def test_charge_names_an_llm_as_the_account_knows_it() -> None:
+    spent = replace(SPENT, role="assistant")
+    named = replace(TARIFF, names={"assistant": "@acme/chat"}).charge(spent)
+    assert named is not None
+    assert named.usage == replace(USAGE, model="@acme/chat")
+    assert TARIFF.charge(spent) == replace(named, usage=USAGE)
