@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 
 from parley.engine.simulator.blank import is_blank, leading_blanks
-from parley.engine.simulator.speakers import label_of
+from parley.engine.simulator.speakers import LABEL_CHARS, Label, label_of
 
-_LINE_END = re.compile("[\r\n\u2028\u2029]")
+_LINE_END = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+"""What `str.splitlines` takes for the end of a line."""
 _MARKUP = "*_`"
-_SPACES = "".join(filter(str.isspace, map(chr, range(0x3001))))
-"""All that `str.strip` strips."""
-_HELD = _SPACES + _MARKUP
 
 
 class OwnWords:
@@ -58,37 +56,51 @@ class OwnWords:
         margin = "".join(self._margin).rstrip()
         if not self._has_shown:
             return ""
-        if drops_stray_markup:
-            margin = margin[: len(margin) - len(margin.lstrip(_MARKUP))]
+        if drops_stray_markup and margin:
+            margin = "" if margin[0].isspace() else margin.split()[0]
         return shown + margin
 
     def _without_label(self, text: str, *, is_last: bool) -> str:
-        """`text`, which begins a line, after a label of the speaker's own; empty from a foreign one on.
+        """`text`, which begins a line, after labels of the speaker's own; empty from a foreign one on.
 
         Leaves `_at_line_start` set when the line has to be longer to tell.
         """
-        end = _LINE_END.search(text)
-        label = label_of(text[: end.start()] if end else text, is_whole=is_last or end is not None)
-        if label.kind == "open":
-            return text
-        self._at_line_start = False
+        label = _label_at(text, is_last=is_last)
+        while label.kind == "own" and not self._has_shown:
+            text = text[label.end :]
+            blanks = leading_blanks(text)
+            self._margin = [text[:blanks]]
+            text = text[blanks:]
+            label = _label_at(text, is_last=is_last)
+        self._at_line_start = label.kind == "open"
         if label.kind == "foreign":
             self.is_foreign = True
             return ""
-        if label.kind == "own" and not self._has_shown:
-            self._margin.clear()
-            return text[label.end :]
         return text
 
     def _visible(self, text: str) -> str:
         """`text` with the margin before it, less its own margin."""
-        body = text.rstrip(_HELD)
-        if is_blank(body):
+        end = _end_of_words(text)
+        if not end:
             self._margin.append(text)
             return ""
-        before = "".join(self._margin)
-        self._margin = [text[len(body) :]]
+        words = "".join(self._margin) + text[:end]
+        self._margin = [text[end:]]
         if self._has_shown:
-            return before + body
+            return words
         self._has_shown = True
-        return (before + body).lstrip()
+        return words.lstrip()
+
+
+def _label_at(text: str, *, is_last: bool) -> Label:
+    near = text[:LABEL_CHARS]
+    end = _LINE_END.search(near)
+    return label_of(near[: end.start()] if end else near, is_whole=is_last or end is not None)
+
+
+def _end_of_words(text: str) -> int:
+    """Where the last character stands that is neither blank nor a Markdown mark; 0 without one."""
+    end = len(text)
+    while end and (text[end - 1] in _MARKUP or is_blank(text[end - 1])):
+        end -= 1
+    return end

@@ -44,8 +44,8 @@ _AFTER = "*_`])"
 _MAX_BEFORE = 10
 _NAME_CHARS = _LONGEST + 10
 """Where the colon has to come: the longest name, and marks and spaces behind it."""
-_ENOUGH = _MAX_BEFORE + _NAME_CHARS
-"""Characters of a line that tell for certain."""
+LABEL_CHARS = _MAX_BEFORE + _NAME_CHARS
+"""So many characters of a line tell for certain."""
 _COLON = re.compile("[:\uff1a]")
 
 LabelKind: TypeAlias = Literal["own", "foreign", "none", "open"]
@@ -77,7 +77,7 @@ def label_of(line: str, *, is_whole: bool) -> Label:
         return _without_colon(line, name, is_decorated=before > 0, is_whole=is_whole)
     if name not in _ALL_LABELS or rest.startswith("/"):
         return _NONE
-    if not rest and not is_whole and len(line) < _ENOUGH:
+    if not rest and not is_whole and len(line) < LABEL_CHARS:
         return _OPEN
     return Label(_kind(name), len(line) - len(rest))
 
@@ -93,11 +93,13 @@ def _parted(text: str) -> tuple[str, bool, str]:
 def _without_colon(line: str, name: str, *, is_decorated: bool, is_whole: bool) -> Label:
     if is_whole:
         return Label(_kind(name), len(line)) if is_decorated and name in _ALL_LABELS else _NONE
-    return _OPEN if len(line) < _ENOUGH and any(label.startswith(name) for label in _ALL_LABELS) else _NONE
+    return (
+        _OPEN if len(line) < LABEL_CHARS and any(label.startswith(name) for label in _ALL_LABELS) else _NONE
+    )
 
 
 def _name(text: str) -> str:
-    return " ".join(text.casefold().rstrip(_AFTER + " \t").split())
+    return " ".join(text.casefold().split()).rstrip(_AFTER + " ")
 
 
 def _kind(name: str) -> LabelKind:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parley.engine.chat.pieces import FinishReason
@@ -219,6 +219,7 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6
 SCORES = st.decimals(0, 1, places=3)
 
 
+@settings(deadline=None)
 @given(
     reasoning=WORDS.map(lambda text: f"x{text}"),
     score=SCORES,
@@ -261,6 +262,7 @@ SNIPPETS = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(text=st.text() | st.lists(SNIPPETS | st.text(max_size=5), max_size=12).map("".join))
 def test_arbitrary_text_is_an_opinion_in_range_or_unreadable(text: str) -> None:
     try:
@@ -279,6 +281,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(reasoning=JSON, score=JSON)
 def test_only_a_text_and_a_number_in_range_are_taken(reasoning: Any, score: Any) -> None:
     text = json.dumps({"reasoning": reasoning, "score": score})

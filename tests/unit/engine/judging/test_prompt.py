@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parley.engine.judging.fence import Fence
@@ -145,6 +145,7 @@ def test_marks_are_looked_for_in_every_piece_of_data() -> None:
     assert around(mark, "x") == around("x", mark)
 
 
+@settings(deadline=None)
 @given(said=st.text(max_size=200), told=st.text(max_size=200))
 def test_nothing_that_is_said_reaches_beyond_the_transcript(said: str, told: str) -> None:
     text = judge_messages(SPEC, (exchange(1, said, told),), 1, None)[1].text

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parley.engine.chat.pieces import Usage
@@ -226,6 +226,7 @@ THRESHOLDS = st.tuples(st.integers(1, 88), st.integers(11, 98)).map(
 )
 
 
+@settings(deadline=None)
 @given(scores=st.lists(SCORES, min_size=1, max_size=12), thresholds=THRESHOLDS, max_turns=st.integers(2, 12))
 def test_any_scores_keep_the_promises_of_the_contract(
     scores: list[Decimal], thresholds: tuple[Decimal, Decimal], max_turns: int
@@ -248,6 +249,7 @@ def test_any_scores_keep_the_promises_of_the_contract(
         before = got
 
 
+@settings(deadline=None)
 @given(score=SCORES, exited=st.booleans(), turn=st.integers(1, 10), before=st.decimals(0, 1, places=3))
 def test_opinion_and_verdict_agree_on_going_on(
     score: Decimal, exited: bool, turn: int, before: Decimal

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parley.engine.judging.transcript import (
@@ -169,6 +169,7 @@ def test_line_ends_of_other_readers_are_escaped_and_other_letters_are_not() -> N
     assert "Gr\u00f6\u00dfe\\u2028a\\u2029b\\u0085c" in told
 
 
+@settings(deadline=None)
 @given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=4))
 def test_no_text_can_pass_for_another_line(texts: list[str]) -> None:
     """C038: whatever is said stays inside of its own line."""

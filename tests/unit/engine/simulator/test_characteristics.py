@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parley.engine.simulator.catalogue import CATALOGUE
@@ -99,6 +99,7 @@ def test_traits_of_a_stored_run_are_the_same_for_ever() -> None:
     assert told == ["patience: ordinary", "expertise: layperson", "formality: polite"]
 
 
+@settings(deadline=None)
 @given(
     seed=st.integers(0, 2**53 - 1),
     turn=st.integers(1, 64),

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parley.engine.draws import draw
@@ -39,6 +39,7 @@ def test_numbers_are_the_same_in_another_process() -> None:
     assert printed == {f"{draw(5, 1, 'x').random()}\n"}
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 2**53 - 1), turn=st.integers(0, 64), bound=st.integers(1, 50))
 def test_numbers_stay_in_their_range(seed: int, turn: int, bound: int) -> None:
     drawn = draw(seed, turn, "p")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parley.engine.messages import Message, Reasoning, Refusal, ToolCall, ToolResult
@@ -50,6 +50,7 @@ def test_section_of_resources_is_left_out_without_any() -> None:
     assert "What this person knows" not in system(replace(SPEC, resources=()))
 
 
+@settings(deadline=None)
 @given(criteria=st.text(st.characters(categories=["L", "N"]), min_size=12))
 def test_criteria_are_never_told(criteria: str) -> None:
     spec = replace(SPEC, validation_criteria=criteria, start=(Message(role="user", content="Hi"),))
@@ -195,6 +196,7 @@ START = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(
     start=START,
     turns=st.lists(st.tuples(st.text(max_size=4), st.lists(st.text(max_size=4), max_size=2)), max_size=3),
