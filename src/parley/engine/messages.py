@@ -98,9 +98,11 @@ class Message:
 
 def joined(parts: Sequence[Part], kind: Literal["content", "reasoning", "refusal"]) -> str:
     """All words of one kind in `parts`, in order."""
-    return "".join(
-        part.text for part in parts if isinstance(part, Text | Reasoning | Refusal) and part.kind == kind
-    )
+    wanted = _WORDS[kind]
+    return "".join([part.text for part in parts if isinstance(part, wanted)])
+
+
+_WORDS: dict[str, type[Words]] = {"content": Text, "reasoning": Reasoning, "refusal": Refusal}
 
 
 def open_calls(parts: Sequence[Part]) -> tuple[ToolCall, ...]:
@@ -117,6 +119,8 @@ def history(parts: Sequence[Part]) -> tuple[Message, ...]:
     becomes one empty assistant line, a refusal becomes the content of its line, so that what is sent
     later is always a valid history.
     """
+    if len(parts) == 1 and isinstance(parts[0], Text):  # nearly every answer there is
+        return (Message(role="assistant", content=parts[0].text),)
     results = _results(parts)
     lines: list[Message] = []
     words: list[str] = []

@@ -148,11 +148,14 @@ _NUDGES: dict[str, Nudge] = {"reply_empty": "empty", "reply_repeated": "repeated
 def _hook(
     spec: Spec, state: State, event: HookEvent, turn: int, result: Verdict | None = None
 ) -> CallHook | None:
-    done = {call.index for call in state.hooks if call.event == event and call.turn == turn}
     for index, hook in enumerate(spec.hooks):
-        if hook.event == event and index not in done:
+        if hook.event == event and not _is_called(state, event, turn, index):
             return CallHook(turn=turn, hook=hook, index=index, result=result)
     return None
+
+
+def _is_called(state: State, event: HookEvent, turn: int, index: int) -> bool:
+    return any(call.index == index and call.event == event and call.turn == turn for call in state.hooks)
 
 
 def _after_refusal(spec: Spec, state: State) -> Step | None:

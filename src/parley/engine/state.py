@@ -60,22 +60,26 @@ class State:
 
     def after(self, entry: Entry) -> State:
         """The state once `entry` is kept."""
-        state = replace(self, seq=self.seq + 1)
+        seq = self.seq + 1
         match entry:
             case UserSpoke():
-                return state._with(replace(state._at(entry.turn), user=entry))
+                at = self._at(entry.turn)
+                said = Exchange(turn=at.turn, user=entry, rounds=at.rounds, opinion=at.opinion)
+                return self._with(said)
             case AssistantSpoke():
-                at = state._at(entry.turn)
-                return state._with(replace(at, rounds=(*at.rounds, entry)))
+                at = self._at(entry.turn)
+                rounds = (*at.rounds, entry)
+                return self._with(Exchange(turn=at.turn, user=at.user, rounds=rounds, opinion=at.opinion))
             case Opinion():
-                return state._with(replace(state._at(entry.turn), opinion=entry))
+                at = self._at(entry.turn)
+                return self._with(Exchange(turn=at.turn, user=at.user, rounds=at.rounds, opinion=entry))
             case Spent():
-                return state._spent(entry)
+                return replace(self._spent(entry), seq=seq)
             case HookCalled():
-                turn = max(state.turn, entry.turn)
-                return replace(state, turn=turn, hooks=(*state.hooks, entry), takeovers=0)
+                turn = max(self.turn, entry.turn)
+                return replace(self, seq=seq, turn=turn, hooks=(*self.hooks, entry), takeovers=0)
             case Ended():
-                return replace(state, ended=entry)
+                return replace(self, seq=seq, ended=entry)
 
     def _at(self, turn: int) -> Exchange:
         if self.exchanges and self.exchanges[-1].turn == turn:
@@ -83,18 +87,17 @@ class State:
         return Exchange(turn=turn)
 
     def _with(self, exchange: Exchange) -> State:
+        """The state after progress: whatever concerned the step before is forgotten."""
         kept = self.exchanges
         if kept and kept[-1].turn == exchange.turn:
             kept = kept[:-1]
-        return replace(
-            self,
+        return State(
+            seq=self.seq + 1,
             turn=exchange.turn,
             exchanges=(*kept, exchange),
-            faults=0,
-            rejections=(),
-            problem=None,
-            last_spent=None,
-            takeovers=0,
+            schema_refused=self.schema_refused,
+            hooks=self.hooks,
+            ended=self.ended,
         )
 
     def _spent(self, spent: Spent) -> State:

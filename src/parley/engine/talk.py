@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from parley.engine.events import AssistantSpoke, Opinion, UserSpoke
 from parley.engine.messages import Message, history, joined
 from parley.engine.spec import Spec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """One turn. `user` is None when `start` opened the turn; `rounds` are the gateway's calls."""
+    """One turn. `user` is None when `start` opened the turn; `rounds` are the gateway's calls.
+
+    Without slots, so that what every later prompt repeats is put together once.
+    """
 
     turn: int
     user: UserSpoke | None = None
     rounds: tuple[AssistantSpoke, ...] = ()
     opinion: Opinion | None = None
 
-    @property
+    @cached_property
     def user_text(self) -> str:
         """The words of the user, or an empty string."""
         return joined(self.user.parts, "content") if self.user else ""
+
+    @cached_property
+    def lines(self) -> tuple[Message, ...]:
+        """What was said, as the gateway is told it."""
+        asked = (Message(role="user", content=self.user_text),) if self.user_text else ()
+        return asked + tuple(line for spoken in self.rounds for line in history(spoken.parts))
 
     @property
     def exited(self) -> bool:
@@ -44,10 +54,7 @@ def gateway_messages(spec: Spec, exchanges: Sequence[Exchange]) -> tuple[Message
     """The history sent to the gateway: `start` unchanged, then what was said. Always valid."""
     lines = list(spec.start)
     for exchange in exchanges:
-        if exchange.user_text:
-            lines.append(Message(role="user", content=exchange.user_text))
-        for spoken in exchange.rounds:
-            lines.extend(history(spoken.parts))
+        lines.extend(exchange.lines)
     return tuple(lines)
 
 

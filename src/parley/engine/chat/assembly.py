@@ -86,8 +86,9 @@ class Assembly:
     def _give_words(self, kind: WordsKind) -> None:
         text = self._half + "".join(self._words)
         self._words.clear()
-        self._half = text[-1] if ends_in_half(text) else ""
-        text = text.removesuffix(self._half)
+        if self._half or ends_in_half(text):
+            self._half = text[-1] if ends_in_half(text) else ""
+            text = text.removesuffix(self._half)
         if text:
             self._parts.append(kind(text=clean(text)))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from parley.engine.chat.assembly import Assembly
 from parley.engine.chat.content import flat_text, words_of
 from parley.engine.chat.faults import InferenceFault
 from parley.engine.chat.frames import MAX_FRAME_BYTES, MAX_STREAM_BYTES, Frame, FrameParser
+from parley.engine.chat.notes import Notes
 from parley.engine.chat.payload import is_cut_json, read_json, write_json
 from parley.engine.chat.pieces import Closing, FinishReason, Piece, Usage
 from parley.engine.chat.response import (
@@ -39,7 +41,6 @@ _FIRST_CHOICE = (0, None, "0")
 _BOM = b"\xef\xbb\xbf"
 _SNIFFED_BYTES = 1024
 """White space that may stand before a body whose first character tells what it is."""
-_MAX_NOTES = 20
 _MAX_NAME_CHARS = 100
 
 
@@ -69,13 +70,14 @@ class ChatDecoder:
         self._disclosure = disclosure
         self._max_body_bytes = max_frame_bytes
         self._frames = FrameParser(max_frame_bytes=max_frame_bytes, max_stream_bytes=max_stream_bytes)
+        self._notes = Notes()
+        self._note = self._notes.add
         self._assembly = Assembly(made_up_ids, self._note)
         self._form: Literal["unknown", "frames", "body"] = "unknown"
         self._body = bytearray()
         self._has_data = False
         self._finish: FinishReason | None = None
         self._usage: Usage | None = None
-        self._notes: dict[str, None] = {}
         self._fault: InferenceFault | None = None
 
     @property
@@ -83,14 +85,14 @@ class ChatDecoder:
         """A finish_reason came: only usage and [DONE] are missing, `close` gives a complete attempt."""
         return self._finish is not None
 
-    def feed(self, data: bytes) -> list[Piece]:
+    def feed(self, data: bytes) -> Sequence[Piece]:
         """The pieces that `data` completes. Raises `InferenceFault`; bytes after the end are ignored."""
         if not self.done:
             try:
                 self._read(data)
             except InferenceFault as fault:
                 self._fail(fault)
-        pieces: list[Piece] = [*self._assembly.take()]
+        pieces = self._assembly.take()
         if self._fault is not None and not pieces:
             raise self._fault
         return pieces
@@ -114,7 +116,7 @@ class ChatDecoder:
             finish_reason=self._finish or "unknown",
             model=self._model,
             usage=self._usage,
-            notes=tuple(self._notes),
+            notes=self._notes.all(),
         )
         return [*self._assembly.take(), closing]
 
@@ -122,10 +124,6 @@ class ChatDecoder:
         fault.usage = self._usage
         self._fault = fault
         self.done = True
-
-    def _note(self, text: str) -> None:
-        if len(self._notes) < _MAX_NOTES:
-            self._notes[text] = None
 
     def _read(self, data: bytes) -> None:
         if self._form == "unknown":
@@ -136,6 +134,10 @@ class ChatDecoder:
                 message = f"the endpoint sent a body of more than {self._max_body_bytes:,} bytes"
                 raise InferenceFault("stream_too_large", message, retryable=False)
         elif self._form == "frames":
+            payload = self._frames.only_payload(data)
+            if payload is not None:
+                self._read_payload(payload)
+                return
             for frame in self._frames.feed(data):
                 self._read_frame(frame)
                 if self.done:
@@ -197,9 +199,11 @@ class ChatDecoder:
         self.done = True
 
     def _read_frame(self, frame: Frame) -> None:
-        data = frame.data
         if frame.event == b"error":
-            raise provider_error(_json_or_text(data), self._disclosure)
+            raise provider_error(_json_or_text(frame.data), self._disclosure)
+        self._read_payload(frame.data)
+
+    def _read_payload(self, data: bytes) -> None:
         bare = data.strip()
         if bare == b"[DONE]":
             self.done = True

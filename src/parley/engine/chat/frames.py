@@ -44,6 +44,24 @@ class FrameParser:
         self._is_after_cr = False
         self._is_at_start = True
 
+    def only_payload(self, data: bytes) -> bytes | None:
+        """The payload, if `data` is one whole frame of one data line: what a slow stream gives at each read.
+
+        None for anything else, which has to be fed.
+        """
+        if not (
+            data.startswith(b"data: ")
+            and data.endswith(b"\n\n")
+            and data.find(b"\n") == len(data) - 2
+            and b"\r" not in data
+            and not (self._unfinished or self._data or self._event or self._is_after_cr)
+            and len(data) <= min(self._max_stream_bytes - self._seen_bytes, self._max_frame_bytes)
+        ):
+            return None
+        self._seen_bytes += len(data)
+        self._is_at_start = False
+        return data[6:-2]
+
     def feed(self, data: bytes) -> Iterator[Frame]:
         """The frames that `data` completes, read as they are asked for: exhaust it before the next call.
 
@@ -51,10 +69,6 @@ class FrameParser:
         """
         room = self._max_stream_bytes - self._seen_bytes
         self._seen_bytes += len(data)
-        if len(data) <= min(room, self._max_frame_bytes) and self._is_one_frame(data):
-            self._is_at_start = False
-            yield Frame(data[6:-2])
-            return
         for line in self._lines(data[:room]):
             if line:
                 self._read_line(line)
@@ -70,16 +84,6 @@ class FrameParser:
         if self._unfinished:
             self._read_line(b"".join(self._unfinished))
         return self._dispatch() if self._data or self._event else None
-
-    def _is_one_frame(self, data: bytes) -> bool:
-        """Whether `data` is one whole frame of one data line: what a slow stream gives at each read."""
-        return (
-            data.find(b"\n") == len(data) - 2
-            and data.startswith(b"data: ")
-            and data.endswith(b"\n\n")
-            and not (self._unfinished or self._data or self._event or self._is_after_cr)
-            and b"\r" not in data
-        )
 
     def _lines(self, data: bytes) -> list[bytes]:
         """The lines that `data` ends, without their ends."""

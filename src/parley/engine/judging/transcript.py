@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from json.encoder import encode_basestring
+from typing import Any, TypeAlias
 
 from parley.engine.events import AssistantSpoke
 from parley.engine.messages import Message, Reasoning, Refusal, Text, ToolCall, ToolResult
@@ -16,7 +16,8 @@ MAX_WORDS_CHARS = 32_000
 MAX_TOOL_CHARS = 8_000
 """Characters told of one tool call's arguments or result: some thousand tokens of the judge's room."""
 
-_JSON = json.JSONEncoder(ensure_ascii=False)
+_Told: TypeAlias = dict[str, str | int]
+
 # Line ends that are legal inside JSON but end a line for some readers.
 _LINE_ENDS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
@@ -26,7 +27,7 @@ def transcript(spec: Spec, exchanges: Sequence[Exchange]) -> str:
 
     The gateway's reasoning is left out: it is never said to the user.
     """
-    return "\n".join(_line(told) for told in _told(spec, exchanges))
+    return "\n".join(_lines(spec, exchanges))
 
 
 def capped(text: str, limit: int) -> tuple[str, int]:
@@ -53,16 +54,18 @@ def _words_of_part(part: dict[str, Any]) -> str:
     return str(part.get("text", "")) if kind == "text" else f"[{kind}, not shown here]"
 
 
-def _told(spec: Spec, exchanges: Sequence[Exchange]) -> Iterator[dict[str, Any]]:
+def _lines(spec: Spec, exchanges: Sequence[Exchange]) -> Iterator[str]:
     names: dict[str, str] = {}
     for message in spec.start:
         names.update((call.id, call.name) for call in message.tool_calls)
-        yield from ({"turn": 0, **told} for told in _of_message(message, names))
+        for told in _of_message(message, names):
+            yield _line(0, told)
     for exchange in exchanges:
-        yield from ({"turn": exchange.turn, **told} for told in _of_exchange(exchange))
+        for told in _of_exchange(exchange):
+            yield _line(exchange.turn, told)
 
 
-def _of_message(message: Message, names: dict[str, str]) -> Iterator[dict[str, Any]]:
+def _of_message(message: Message, names: dict[str, str]) -> Iterator[_Told]:
     words = words_of(message)
     if message.role == "tool":
         call_id = message.tool_call_id or ""
@@ -74,7 +77,7 @@ def _of_message(message: Message, names: dict[str, str]) -> Iterator[dict[str, A
         yield _call(call)
 
 
-def _of_exchange(exchange: Exchange) -> Iterator[dict[str, Any]]:
+def _of_exchange(exchange: Exchange) -> Iterator[_Told]:
     if words := exchange.user_text:
         yield {"from": "user", **_capped_field("text", words, MAX_WORDS_CHARS)}
     if exchange.exited:
@@ -83,7 +86,7 @@ def _of_exchange(exchange: Exchange) -> Iterator[dict[str, Any]]:
         yield from _of_round(spoken)
 
 
-def _of_round(spoken: AssistantSpoke) -> Iterator[dict[str, Any]]:
+def _of_round(spoken: AssistantSpoke) -> Iterator[_Told]:
     is_silent = True
     for part in spoken.parts:
         match part:
@@ -104,7 +107,7 @@ def _of_round(spoken: AssistantSpoke) -> Iterator[dict[str, Any]]:
         yield {"from": "assistant", "event": "this answer was cut off by its token limit"}
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
+def _call(call: ToolCall) -> _Told:
     return {
         "from": "assistant",
         "calls_tool": call.name,
@@ -113,7 +116,7 @@ def _call(call: ToolCall) -> dict[str, Any]:
     }
 
 
-def _result(result: ToolResult) -> dict[str, Any]:
+def _result(result: ToolResult) -> _Told:
     return {
         "from": "tool",
         "result_of": result.name,
@@ -122,11 +125,16 @@ def _result(result: ToolResult) -> dict[str, Any]:
     }
 
 
-def _capped_field(name: str, text: str, limit: int) -> dict[str, Any]:
+def _capped_field(name: str, text: str, limit: int) -> _Told:
     told, left_out = capped(text, limit)
     return {name: told, "characters_left_out": left_out} if left_out else {name: told}
 
 
-def _line(told: dict[str, Any]) -> str:
-    line = _JSON.encode(told)
+def _line(turn: int, told: _Told) -> str:
+    """The object as JSON, put together here: a general encoder takes three times as long."""
+    fields = (
+        f', "{name}": {encode_basestring(value) if isinstance(value, str) else value}'
+        for name, value in told.items()
+    )
+    line = f'{{"turn": {turn}{"".join(fields)}}}'
     return line if line.isascii() else line.translate(_LINE_ENDS)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 
 from parley.engine.draws import Draw, draw
-from parley.engine.simulator.catalogue import CATALOGUE, Dimension, Level
+from parley.engine.simulator.catalogue import CATALOGUE
 from parley.engine.spec import UserSampling
 
 _TRAITS_PER_TOP_K = 5
 """Active traits are `top_k` times this many, rounded (product contract)."""
+_REMEMBERED = 4096
+"""Draws kept in memory, some hundred bytes each: the traits of a few hundred conversations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,7 @@ class Trait:
     instruction: str
 
 
+@lru_cache(_REMEMBERED)
 def active_count(top_k: float) -> int:
     """How many traits are active: `top_k * 5`, a half rounded up, so that 0.1 gives one trait, not none.
 
@@ -40,31 +44,34 @@ def traits_at(seed: int, turn: int, sampling: UserSampling) -> tuple[Trait, ...]
     smaller one. The same arguments always give the same traits.
     """
     return tuple(
-        _trait(dimension, _level_at(seed, turn, sampling.max_decay, dimension))
-        for dimension in _active(seed, active_count(sampling.top_k))
+        _trait(place, _level_at(seed, turn, sampling.max_decay, place))
+        for place in _active(seed, active_count(sampling.top_k))
     )
 
 
-def _active(seed: int, count: int) -> list[Dimension]:
+@lru_cache(_REMEMBERED)
+def _active(seed: int, count: int) -> tuple[int, ...]:
+    """Places in the catalogue."""
     chance = draw(seed, 0, "traits")
-    left = list(CATALOGUE)
-    chosen = {left.pop(chance.below(len(left))).name for _ in range(count)}
-    return [dimension for dimension in CATALOGUE if dimension.name in chosen]
+    left = list(range(len(CATALOGUE)))
+    return tuple(sorted(left.pop(chance.below(len(left))) for _ in range(count)))
 
 
-def _level_at(seed: int, turn: int, max_decay: float, dimension: Dimension) -> Level:
-    count = len(dimension.levels)
-    at = _draw(seed, 1, dimension).below(count)
-    for later in range(2, turn + 1) if max_decay > 0 else ():
-        chance = _draw(seed, later, dimension)
-        if chance.random() < max_decay:
-            at = (at + 1 + chance.below(count - 1)) % count
-    return dimension.levels[at]
+@lru_cache(_REMEMBERED)
+def _level_at(seed: int, turn: int, max_decay: float, place: int) -> int:
+    """The level's number. Remembered, so that a turn takes one draw and not one for each turn before."""
+    count = len(CATALOGUE[place].levels)
+    if turn <= 1 or max_decay <= 0:
+        return _draw(seed, 1, place).below(count)
+    before, chance = _level_at(seed, turn - 1, max_decay, place), _draw(seed, turn, place)
+    return (before + 1 + chance.below(count - 1)) % count if chance.random() < max_decay else before
 
 
-def _draw(seed: int, turn: int, dimension: Dimension) -> Draw:
-    return draw(seed, turn, f"trait/{dimension.name}")
+def _draw(seed: int, turn: int, place: int) -> Draw:
+    return draw(seed, turn, f"trait/{CATALOGUE[place].name}")
 
 
-def _trait(dimension: Dimension, level: Level) -> Trait:
+def _trait(place: int, at: int) -> Trait:
+    dimension = CATALOGUE[place]
+    level = dimension.levels[at]
     return Trait(dimension.name, level.name, level.instruction)

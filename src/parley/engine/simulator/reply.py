@@ -35,6 +35,8 @@ class ReplyFilter:
 
     def feed(self, piece: str) -> str:
         """What may be shown now that `piece` has come."""
+        if self._token.passes(piece):
+            return self._words.feed(piece)
         return "".join(map(self._taken, self._token.split(piece)))
 
     def close(self) -> str:

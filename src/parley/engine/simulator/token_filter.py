@@ -24,6 +24,10 @@ class TokenFilter:
         # inside it turned out to be a token and is gone.
         self._begun: list[int] = []
 
+    def passes(self, piece: str) -> bool:
+        """Whether `piece` comes through as it is: nothing is held back, and nothing in it may be a token."""
+        return not self._begun and _FIRST not in piece
+
     def feed(self, piece: str) -> str:
         """What of the stream may be shown now that `piece` has come."""
         return "".join(text for text in self.split(piece) if text is not None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Final
 
 from aiohttp import (
@@ -98,11 +99,16 @@ class OpenAiSpeaker:
         finally:
             response.close()
 
+    @cached_property
+    def _url(self) -> str:
+        """Where attempts go. Raises `BadAddress`, ValueError."""
+        url = completions_url(self._endpoint.base_url)
+        return parse(url).url if self._is_guarded else url
+
     async def _open(self, body: bytes) -> ClientResponse:
         try:
-            url = completions_url(self._endpoint.base_url)
             return await self._session.post(
-                parse(url).url if self._is_guarded else url,
+                self._url,
                 data=body,
                 headers=self._headers,
                 allow_redirects=False,
