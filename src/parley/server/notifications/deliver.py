@@ -7,8 +7,8 @@ import logging
 from typing import Final
 
 from parley.server.db.database import Database
-from parley.server.errors import DatabaseAway
 from parley.server.journal.keep import patiently
+from parley.server.kit.ticks import every
 from parley.server.notifications.attempt import refused
 from parley.server.notifications.backoff import wait_s
 from parley.server.notifications.claimed import Claimed
@@ -34,14 +34,7 @@ class Deliverer:
 
     async def run(self) -> None:
         """Tick until cancelled; what is under way goes on."""
-        while True:
-            await asyncio.sleep(self._tick_s)
-            try:
-                await self.once()
-            except DatabaseAway:
-                _log.warning("deliveries: the database is away")
-            except Exception:
-                _log.exception("deliveries failed; they are tried again at the next tick")
+        await every(self._tick_s, "deliveries", self.once)
 
     async def once(self) -> int:
         """Begin what is due, as far as there is room; how many."""

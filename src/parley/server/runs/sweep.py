@@ -8,6 +8,7 @@ from uuid import UUID
 
 from parley.server.db.database import Database
 from parley.server.errors import DatabaseAway
+from parley.server.kit.ticks import every
 from parley.server.queue.jobs import RunQueue
 from parley.server.runs.admit import admit_waiting
 from parley.server.runs.claim import due
@@ -31,14 +32,7 @@ class Sweep:
 
     async def run(self) -> None:
         """Sweep every tick until cancelled; the runs it found go on."""
-        while True:
-            await asyncio.sleep(self._tick_s)
-            try:
-                await self.once()
-            except DatabaseAway:
-                _log.warning("sweep: the database is away")
-            except Exception:
-                _log.exception("sweep failed; it is tried again at the next tick")
+        await every(self._tick_s, "sweep", self.once)
 
     async def once(self) -> None:
         """One sweep: execute what is due here, admit what was forgotten."""

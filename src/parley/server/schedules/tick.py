@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import Final
 from uuid import UUID
@@ -11,6 +10,7 @@ from parley.server.agentic_tests.due import accounts_with_due_tests
 from parley.server.db.database import Database
 from parley.server.db.repository import AccountScope
 from parley.server.errors import DatabaseAway
+from parley.server.kit.ticks import every
 from parley.server.schedules.fire import Starter, fire_due
 
 MOST_ACCOUNTS: Final = 100
@@ -32,14 +32,7 @@ class Scheduler:
 
     async def run(self) -> None:
         """Tick until cancelled; what was begun and not committed is due again at once."""
-        while True:
-            await asyncio.sleep(self._tick_s)
-            try:
-                await self.once()
-            except DatabaseAway:
-                _log.warning("schedules: the database is away")
-            except Exception:
-                _log.exception("schedules failed; they are tried again at the next tick")
+        await every(self._tick_s, "schedules", self.once)
 
     async def once(self) -> None:
         """Settle everything that is due and that no other scheduler holds."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import Final
 from uuid import UUID
@@ -12,6 +11,7 @@ from parley.server.db.database import Database
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.errors import DatabaseAway
+from parley.server.kit.ticks import every
 from parley.server.notifications.facts import AboutTest
 from parley.server.notifications.teller import Teller
 from parley.server.queue import outbox
@@ -33,14 +33,7 @@ class Reactions:
 
     async def run(self) -> None:
         """React every tick until cancelled; what was begun and not committed comes again."""
-        while True:
-            await asyncio.sleep(self._tick_s)
-            try:
-                await self.once()
-            except DatabaseAway:
-                _log.warning("reactions: the database is away")
-            except Exception:
-                _log.exception("reactions failed; they are tried again at the next tick")
+        await every(self._tick_s, "reactions", self.once)
 
     async def once(self) -> None:
         """React to every end that is waiting and that nobody else is at."""
