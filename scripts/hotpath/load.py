@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from parley.server.kit.heap import settle_heap
 from scripts.hotpath.meter import OwnMeter, tell
 
 
@@ -40,8 +41,12 @@ def read_arguments() -> tuple[str, Load]:
 
 
 async def measure(load: Load, hold_one: Callable[[], Awaitable[None]]) -> None:
-    """Hold one conversation to warm up, then the load, measured and told."""
+    """Hold one conversation to warm up, then the load, measured and told.
+
+    The collector is set as in our processes, for the floor too.
+    """
     await hold_one()
+    settle_heap()
     left = load.conversations
 
     async def slot() -> None:

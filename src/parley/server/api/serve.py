@@ -15,6 +15,7 @@ from parley.server.api.app import create_app
 from parley.server.api.operators_app import create_operators_app
 from parley.server.api.protocol import HttpProtocol
 from parley.server.config import Settings
+from parley.server.kit.heap import settle_heap
 from parley.server.logs import configure_logs
 from parley.server.wiring import Services, open_services
 
@@ -89,7 +90,9 @@ def _config(app: FastAPI, host: str, port: int, grace_s: int) -> uvicorn.Config:
 async def serve(settings: Settings) -> None:
     """Open the services, serve until a signal asks to stop, close them."""
     async with open_services(settings) as services:
-        await server_of(services).serve()
+        server = server_of(services)
+        settle_heap()
+        await server.serve()
 
 
 def run(settings: Settings | None = None) -> None:

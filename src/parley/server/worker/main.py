@@ -12,6 +12,7 @@ import uvloop
 
 from parley.server.config import Settings
 from parley.server.errors import DatabaseAway
+from parley.server.kit.heap import settle_heap
 from parley.server.logs import configure_logs
 from parley.server.notifications.deliver import Deliverer
 from parley.server.notifications.teller import Teller
@@ -119,7 +120,9 @@ async def work(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with open_services(settings) as services:
-        await Worker(services).run(stop)
+        worker = Worker(services)
+        settle_heap()
+        await worker.run(stop)
 
 
 def main() -> None:
