@@ -242,6 +242,7 @@ class Stage:
         async with asyncio.timeout(PATIENCE_S), self.watching(path, last_event_id) as (reading, chunks):
             async for chunk in chunks:
                 reading.raw += chunk
+        assert reading.status == 200, reading.raw
         return reading
 
     async def finished(self, path: str) -> dict[str, Any]:

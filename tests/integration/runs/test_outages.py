@@ -160,8 +160,6 @@ class TestPostgresCut:
             url=redirected(whole.url, cable.port),
             pool_size=5,
             pool_overflow=5,
-            pool_timeout_s=1,
-            connect_timeout_s=1,
         )
         return dataclasses.replace(stage_settings, database=cut)
 

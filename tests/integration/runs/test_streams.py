@@ -175,8 +175,13 @@ class TestFewConnections:
 
     @pytest.fixture
     def stage_settings(self, stage_settings: Settings) -> Settings:
-        database = DatabaseSettings(url=stage_settings.database.url, pool_size=2, pool_overflow=0)
-        return dataclasses.replace(stage_settings, database=database)
+        url = stage_settings.database.url
+        return dataclasses.replace(
+            stage_settings,
+            database=DatabaseSettings(url=url, pool_size=2, pool_overflow=0, pool_timeout_s=20),
+            api=ApiSettings(port=0, requests_per_minute=0, key_cache_s=10),
+            run=RunSettings(stream_check_s=5),
+        )
 
     async def test_forty_runs_share_two_connections(
         self, stage: Stage, caplog: pytest.LogCaptureFixture

@@ -26,6 +26,7 @@ from parley.server.errors import (
     RequestsLimited,
 )
 from parley.server.kit.docs import answers_with
+from parley.server.kit.tasks import end_tasks
 from parley.server.wiring import Services
 
 _EVERYWHERE = answers_with(
@@ -94,9 +95,7 @@ def _lifespan(services: Services) -> Callable[[FastAPI], AbstractAsyncContextMan
         try:
             yield
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end_tasks(*tasks)
             with suppress(DatabaseAway):
                 await services.last_used.flush()
 

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from parley.server.conversation.narrate import WireEvent
 from parley.server.errors import DatabaseAway
+from parley.server.kit.tasks import end_tasks
 
 BATCH_S = 0.02
 """One send every 20 ms: below what an eye sees, and a third of the cost of one send an event."""
@@ -144,9 +145,7 @@ class EventStream(Response):
         finally:
             if self._on_leave:
                 self._on_leave()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end_tasks(*tasks)
 
     async def _send(self, send: Send) -> None:
         headers = [*_HEADERS, *self._more_headers]

@@ -20,6 +20,7 @@ from redis.exceptions import RedisError
 
 from parley.engine.events import ENTRY, Delta, Entry, Opened, Shown
 from parley.engine.messages import Part, Reasoning, Refusal, Text, ToolCall, ToolResult
+from parley.server.kit.tasks import end_tasks
 
 FLUSH_S = 0.05
 """How long deltas gather before they leave; below what a reader notices."""
@@ -61,8 +62,7 @@ class Publisher:
 
     async def __aexit__(self, *_: object) -> None:
         if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end_tasks(self._task)
         await self._flush()
 
     def show(self, run_id: UUID, seq: int, delta: Delta) -> None:

@@ -14,6 +14,7 @@ from arq.worker import Worker, func
 from redis.exceptions import RedisError
 
 from parley.server.errors import DatabaseAway
+from parley.server.kit.tasks import end_tasks
 from parley.server.queue.jobs import EXECUTE_RUN, PAYLOAD_VERSION, poke_key, queue_name, write_job
 
 IDLE_POLL_S = 5
@@ -60,13 +61,10 @@ class Consumer:
 
     async def __aexit__(self, *_: object) -> None:
         if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end_tasks(self._task)
         if self._jobs:
             await asyncio.wait(self._jobs, timeout=SETTLE_S)
-        for job in self._jobs:
-            job.cancel()
-        await asyncio.gather(*self._jobs, return_exceptions=True)
+        await end_tasks(*self._jobs)
 
     def stop_taking(self) -> None:
         """Take no more jobs; those under way go on."""

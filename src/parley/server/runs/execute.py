@@ -12,6 +12,7 @@ from uuid import UUID
 from parley.server.conversation.guard import CANCELLED, HANDED_OVER, TIME_LIMIT, ConversationGuard
 from parley.server.errors import DatabaseAway
 from parley.server.journal.keep import Lease, LeaseLost
+from parley.server.kit.tasks import end_tasks
 from parley.server.runs.claim import Claimed, cancelled_among, claim, renew
 from parley.server.runs.hold import Holding, Preparation, Stores
 
@@ -63,12 +64,8 @@ class Executor:
 
     async def __aexit__(self, *_: object) -> None:
         if self._heartbeat:
-            self._heartbeat.cancel()
-            await asyncio.gather(self._heartbeat, return_exceptions=True)
-        left = [one.task for one in self._held.values() if one.task]
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+            await end_tasks(self._heartbeat)
+        await end_tasks(*(one.task for one in self._held.values() if one.task))
 
     @property
     def free(self) -> int:

@@ -13,6 +13,7 @@ import uvloop
 from parley.server.config import Settings
 from parley.server.errors import DatabaseAway
 from parley.server.kit.heap import settle_heap
+from parley.server.kit.tasks import end_tasks
 from parley.server.logs import configure_logs
 from parley.server.notifications.deliver import Deliverer
 from parley.server.notifications.teller import Teller
@@ -28,8 +29,6 @@ from parley.server.schedules.fire import Starter
 from parley.server.schedules.tick import Scheduler
 from parley.server.wiring import Services, open_services, redis_pool, retention_rules_of
 from parley.server.worker.reactions import Reactions
-
-_CANCEL_AGAIN_S = 0.5
 
 _log = logging.getLogger(__name__)
 
@@ -85,11 +84,11 @@ class Worker:
                 asyncio.create_task(self._deliverer.run(), name="deliveries"),
                 asyncio.create_task(self._retention.run(), name="retention"),
             )
-            opened.push_async_callback(_end, *ticks)
+            opened.push_async_callback(end_tasks, *ticks)
             await stop.wait()
             _log.info("stopping: handing over %d open runs", self._executor.held)
             self._consumer.stop_taking()
-            await _end(*ticks)
+            await end_tasks(*ticks)
             try:
                 async with asyncio.timeout(self._grace_s):
                     await self._executor.drain()
@@ -103,15 +102,6 @@ class Worker:
         except DatabaseAway:
             return  # the sweep admits later
         await self._services.queue.announce(admitted)
-
-
-async def _end(*tasks: asyncio.Task[None]) -> None:
-    """Cancel until it is heard: `asyncio.wait_for` of Python 3.11, in redis-py, may lose a cancellation."""
-    pending = set(tasks)
-    while pending:
-        for task in pending:
-            task.cancel()
-        _, pending = await asyncio.wait(pending, timeout=_CANCEL_AGAIN_S)
 
 
 async def work(settings: Settings) -> None:

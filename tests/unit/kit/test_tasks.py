@@ -1,0 +1,55 @@
+"""Tasks end, also those that do not hear at once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from parley.server.kit import tasks
+from parley.server.kit.tasks import end_tasks
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "CANCEL_AGAIN_S", 0.01)
+
+
+async def deaf(times: int) -> None:
+    while True:
+        try:
+            await asyncio.sleep(3_600)
+        except asyncio.CancelledError:
+            if times == 0:
+                raise
+            times -= 1
+
+
+@pytest.mark.parametrize("times", [0, 1, 3])
+async def test_task_that_loses_cancellations_ends_all_the_same(times: int) -> None:
+    task = asyncio.create_task(deaf(times))
+    await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        await end_tasks(task)
+    assert task.cancelled()
+
+
+async def test_what_a_task_raises_is_dropped() -> None:
+    async def broken() -> None:
+        raise RuntimeError
+
+    async def breaks_when_cancelled() -> None:
+        try:
+            await asyncio.sleep(3_600)
+        finally:
+            raise RuntimeError
+
+    over, under_way = asyncio.create_task(broken()), asyncio.create_task(breaks_when_cancelled())
+    await asyncio.sleep(0)
+    await end_tasks(over, under_way)
+    assert over.done()
+    assert under_way.done()
+
+
+async def test_nothing_to_end_is_fine() -> None:
+    await end_tasks()
