@@ -1,9 +1,8 @@
-"""When an attempt is made again, and after how long. The one retry layer; pure."""
+"""After how long an attempt is made again. How often, `plan.attempts_left` says. Pure."""
 
 from __future__ import annotations
 
 from parley.engine.chat.faults import InferenceFault
-from parley.engine.spec import MAX_ATTEMPTS
 
 BASE_S = 1.0
 """Longest wait after the first failed attempt: about one answer's first-token time, so that a passing
@@ -13,11 +12,6 @@ CAP_S = 20.0
 RETRY_AFTER_CAP_S = 60.0
 """Longest wait at a provider's wish (product contract). A longer wish is cut to it, not refused: rate
 windows are commonly a minute, and a try too early costs one refused request."""
-
-
-def may_retry(attempt: int, fault: InferenceFault) -> bool:
-    """Whether another attempt follows attempt `attempt` (from 1), which failed with `fault`."""
-    return fault.retryable and attempt < MAX_ATTEMPTS
 
 
 def delay_s(attempt: int, fault: InferenceFault, draw: float) -> float:

@@ -1,4 +1,4 @@
-"""When an attempt is made again, and after how long."""
+"""After how long an attempt is made again."""
 
 from __future__ import annotations
 
@@ -7,21 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.engine.chat.faults import InferenceFault
-from parley.engine.chat.retry import RETRY_AFTER_CAP_S, delay_s, may_retry
+from parley.engine.chat.retry import RETRY_AFTER_CAP_S, delay_s
 
 
-def fault(*, retryable: bool = True, retry_after_s: float | None = None) -> InferenceFault:
-    return InferenceFault("http_error", "x", retryable=retryable, retry_after_s=retry_after_s)
-
-
-@pytest.mark.parametrize(
-    ("attempt", "retryable", "expected"),
-    [(1, True, True), (2, True, True), (3, True, False), (4, True, False), (1, False, False)],
-)
-def test_only_retryable_faults_before_the_last_attempt_are_retried(
-    attempt: int, retryable: bool, expected: bool
-) -> None:
-    assert may_retry(attempt, fault(retryable=retryable)) is expected
+def fault(*, retry_after_s: float | None = None) -> InferenceFault:
+    return InferenceFault("http_error", "x", retryable=True, retry_after_s=retry_after_s)
 
 
 @pytest.mark.parametrize(
