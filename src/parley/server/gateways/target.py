@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from parley.engine.ports import Deadlines
 from parley.server.db.tables import AiGateway
 from parley.server.gateways.secrets import open_api_key, open_headers
 from parley.server.kit.crypto import Keyring
@@ -34,12 +33,3 @@ def endpoint_of(row: AiGateway, keyring: Keyring) -> LlmEndpoint:
 def prices_of(row: AiGateway) -> Prices:
     """What its tokens cost the account."""
     return Prices(input=row.input_price_usd, cached=row.cached_price_usd, output=row.output_price_usd)
-
-
-def deadlines_of(row: AiGateway, usual: Deadlines) -> Deadlines:
-    """Its deadlines; what it does not say is as `usual`."""
-    return Deadlines(
-        first_piece_s=row.first_token_timeout_s or usual.first_piece_s,
-        idle_s=row.idle_timeout_s or usual.idle_s,
-        whole_s=row.inference_timeout_s or usual.whole_s,
-    )

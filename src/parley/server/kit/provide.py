@@ -10,17 +10,15 @@ T = TypeVar("T")
 
 
 def provided(kind: type[T]) -> Any:
-    """A dependency on the one `kind` of this process: `keyring: Annotated[Keyring, provided(Keyring)]`."""
+    """A dependency on the one `kind` of this process: `keyring: Annotated[Keyring, provided(Keyring)]`.
+
+    It raises LookupError where none was built: a fault in the wiring.
+    """
 
     def find(request: Request) -> T:
-        return find_provided(request, kind)
+        known: dict[type[Any], Any] = request.app.state.provided
+        if kind not in known:
+            raise LookupError(f"this process provides no {kind.__name__}")
+        return cast("T", known[kind])
 
     return Depends(find)
-
-
-def find_provided(request: Request, kind: type[T]) -> T:
-    """The one `kind` of this process. Raises LookupError if it was not built: a fault in the wiring."""
-    known = cast("dict[type[Any], Any]", request.app.state.provided)
-    if kind not in known:
-        raise LookupError(f"this process provides no {kind.__name__}")
-    return cast("T", known[kind])

@@ -53,27 +53,6 @@ def room_router(prefix: str, tag: str) -> APIRouter:
     )
 
 
-async def read_json(request: Request) -> Any:
-    """The value of a JSON body, for rooms that read it themselves. Raises `InvalidRequest`.
-
-    An empty body is None.
-    """
-    raw = await request.body()
-    if not raw:
-        return None
-    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        raise InvalidRequest.field("", "send it as application/json")
-    try:
-        return strictjson.read(raw)
-    except strictjson.UnreadableJsonError as fault:
-        raise InvalidRequest.field(fault.field, fault.problem) from None
-
-
-JsonBody: TypeAlias = Annotated[Any, Depends(read_json)]
-"""The value of a JSON body as it is; describe it in the route's `openapi_extra`."""
-
-
 def _path_id(value: Any) -> UUID:
     found = parse_id(value) if isinstance(value, str) else None
     if found is None:

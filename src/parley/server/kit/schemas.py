@@ -80,13 +80,6 @@ class Listing(Answer, Generic[T]):
     page: PageInfo
 
 
-class FieldProblem(Answer):
-    """One fault of a request."""
-
-    field: str = Field(description="Dotted path; empty for the whole body.", examples=["user_sampling.top_k"])
-    problem: str = Field(examples=["Input should be less than or equal to 2"])
-
-
 class ErrorReply(Answer):
     """The envelope of every error."""
 

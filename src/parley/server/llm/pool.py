@@ -51,13 +51,12 @@ class LlmPool:
             auto_decompress=False,
             timeout=ClientTimeout(total=None),
         )
-        self.guarded = guarded_session(
+        self._customers = guarded_session(
             policy,
             limit=limits.customer_connections,
             lookup=lookup or self._own_lookup,
             tls=context,
         )
-        """The session for all other calls to customers' addresses, too."""
 
     def operator_speaker(
         self, endpoint: LlmEndpoint, forwarded: Forwarded = NOTHING_FORWARDED
@@ -69,12 +68,12 @@ class LlmPool:
         self, endpoint: LlmEndpoint, forwarded: Forwarded = NOTHING_FORWARDED
     ) -> OpenAiSpeaker:
         """A speaker for a gateway whose address a customer wrote."""
-        return self._speaker(self.guarded, endpoint, forwarded)
+        return self._speaker(self._customers, endpoint, forwarded)
 
     async def close(self) -> None:
         """Close all connections, open calls included."""
         await self._operators.close()
-        await self.guarded.close()
+        await self._customers.close()
         if self._own_lookup is not None:
             self._own_lookup.close()
 

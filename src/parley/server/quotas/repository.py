@@ -1,4 +1,4 @@
-"""SQL of units, and of what integrated llms used up. The callers hold the account's row lock."""
+"""SQL of units, and of what integrated llms used up. Who decides by it holds the account's row lock."""
 
 from __future__ import annotations
 
