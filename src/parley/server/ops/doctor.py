@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import asyncpg
 from redis.asyncio import Redis
@@ -21,15 +21,12 @@ from parley.server.llm.check import check_target
 from parley.server.llm.endpoint import LlmEndpoint
 from parley.server.llm.pool import LlmPool, PoolLimits
 from parley.server.llm.profiles import PROFILE_NAMES, SEATS
+from parley.server.ops.local.binaries import OLDEST_POSTGRES
 from parley.server.outbound.guard import OutboundPolicy
 
-OLDEST_POSTGRES = 15
-"""Stack notes: what the service is tested on."""
 _PATIENCE_S = 5.0
-_LLM_PATIENCE_S = 30.0
 
 State: TypeAlias = Literal["good", "warning", "bad"]
-STATES: tuple[State, ...] = get_args(State)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +139,7 @@ async def _llm(pool: LlmPool, settings: Settings, name: str, seats: list[str]) -
         return Finding(about=about, state="bad", text=advice)
     key = settings.llm.api_key.get_secret_value() or None
     endpoint = LlmEndpoint(base_url=settings.llm.base_url, api_key=key, model=name)
-    report = await check_target(pool.operator_speaker(endpoint), deadline_s=_LLM_PATIENCE_S)
+    report = await check_target(pool.operator_speaker(endpoint))
     if not report.ok:
         return Finding(about=about, state="bad", text=f"{report.fault} It plays {', '.join(seats)}.")
     if not report.reports_usage:

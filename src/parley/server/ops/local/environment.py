@@ -9,7 +9,6 @@ from parley.server.config import (
     AdminSettings,
     ApiSettings,
     DatabaseSettings,
-    Group,
     LlmSettings,
     LogSettings,
     OutboundSettings,
@@ -60,32 +59,28 @@ def child_environment(
     A customer's own `PARLEY_` settings win, except where the stack could not work with them.
     """
     decided = {
-        _name(DatabaseSettings, "url"): addresses.database_url,
-        _name(RedisSettings, "url"): addresses.redis_url,
-        _name(ApiSettings, "host"): "127.0.0.1",
-        _name(ApiSettings, "port"): str(addresses.api_port),
-        _name(AdminSettings, "host"): "127.0.0.1",
-        _name(AdminSettings, "port"): str(addresses.admin_port),
-        _name(AdminSettings, "token"): admin_token,
+        variable(DatabaseSettings, "url"): addresses.database_url,
+        variable(RedisSettings, "url"): addresses.redis_url,
+        variable(ApiSettings, "host"): "127.0.0.1",
+        variable(ApiSettings, "port"): str(addresses.api_port),
+        variable(AdminSettings, "host"): "127.0.0.1",
+        variable(AdminSettings, "port"): str(addresses.admin_port),
+        variable(AdminSettings, "token"): admin_token,
     }
     defaults = {
-        _name(ApiSettings, "public_url"): addresses.api_url,
-        _name(ApiSettings, "allowed_hosts"): ANSWERED_HOSTS,
-        _name(ApiSettings, "shutdown_grace_s"): str(GRACE_S),
-        _name(WorkerSettings, "shutdown_grace_s"): str(GRACE_S),
-        _name(SecretSettings, "keys"): seal_key,
-        _name(OutboundSettings, "allowed_networks"): LOOPBACK_NETWORK,
-        _name(LogSettings, "format"): "console",
+        variable(ApiSettings, "public_url"): addresses.api_url,
+        variable(ApiSettings, "allowed_hosts"): ANSWERED_HOSTS,
+        variable(ApiSettings, "shutdown_grace_s"): str(GRACE_S),
+        variable(WorkerSettings, "shutdown_grace_s"): str(GRACE_S),
+        variable(SecretSettings, "keys"): seal_key,
+        variable(OutboundSettings, "allowed_networks"): LOOPBACK_NETWORK,
+        variable(LogSettings, "format"): "console",
         "PYTHONUNBUFFERED": "1",
     }
-    if not outer.get(_name(LlmSettings, "base_url")) and addresses.demo_llm_url is not None:
-        decided[_name(LlmSettings, "base_url")] = addresses.demo_llm_url
-        decided[_name(LlmSettings, "api_key")] = DEMO_KEY
-        defaults[_name(ProfileSettings, "low_user")] = DEMO_USER
-        defaults[_name(ProfileSettings, "low_judge")] = DEMO_JUDGE
+    if not outer.get(variable(LlmSettings, "base_url")) and addresses.demo_llm_url is not None:
+        decided[variable(LlmSettings, "base_url")] = addresses.demo_llm_url
+        decided[variable(LlmSettings, "api_key")] = DEMO_KEY
+        defaults[variable(ProfileSettings, "low_user")] = DEMO_USER
+        defaults[variable(ProfileSettings, "low_judge")] = DEMO_JUDGE
     given = {name: value for name, value in outer.items() if value}
     return {**outer, **defaults, **given, **decided}
-
-
-def _name(group: type[Group], field: str) -> str:
-    return variable(group, field)
