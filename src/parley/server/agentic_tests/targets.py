@@ -9,9 +9,9 @@ from parley.server.agentic_tests.repository import GatewayView
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.db.tables.ai_gateways import AiGateway
-from parley.server.definitions.snapshot import GATEWAY_FACTS, Target
+from parley.server.definitions.snapshot import Target
 from parley.server.gateways.service import find
-from parley.server.gateways.target import prices_of
+from parley.server.gateways.target import facts_of, prices_of
 from parley.server.kit.text import is_storable
 from parley.server.llm.integrated import IntegratedLlm, IntegratedLlms, is_integrated
 from parley.server.llm.prices import FREE
@@ -62,7 +62,7 @@ def gateway_target(gateway: AiGateway) -> Target:
         id=str(gateway.id),
         slug=gateway.slug,
         name=gateway.name,
-        settings={fact: getattr(gateway, fact) for fact in GATEWAY_FACTS},
+        settings=facts_of(gateway),
         prices=prices_of(gateway),
     )
 

@@ -13,8 +13,9 @@ from parley.engine.spec import Spec
 from parley.engine.tools import MockTools
 from parley.server.conversation.charging import Tariff
 from parley.server.definitions.snapshot import Snapshot
-from parley.server.gateways.vault import GatewaySecrets, GatewayVault
-from parley.server.llm.endpoint import Forwarded, ForwardMetadata, LlmEndpoint, LlmSettings
+from parley.server.gateways.target import endpoint_from
+from parley.server.gateways.vault import GatewayVault
+from parley.server.llm.endpoint import Forwarded, ForwardMetadata, LlmEndpoint
 from parley.server.llm.integrated import IntegratedLlms
 from parley.server.llm.pool import LlmPool
 from parley.server.llm.profiles import Profile, ProfileName
@@ -79,29 +80,8 @@ class PartyMaker:
         secrets = await self._vault.secrets_of(account_id, UUID(target.id))
         if secrets is None:
             raise TargetGone
-        endpoint = gateway_endpoint(target.facts, secrets)
+        endpoint = endpoint_from(target.facts, secrets)
         return self._pool.customer_speaker(endpoint, forwarded), _deadlines_of(target.facts, self._deadlines)
-
-
-def gateway_endpoint(facts: Mapping[str, Any], secrets: GatewaySecrets) -> LlmEndpoint:
-    """Where a gateway lives and how it is asked, from the facts of its snapshot."""
-    return LlmEndpoint(
-        base_url=facts["base_url"],
-        model=facts["model"],
-        api_key=secrets.api_key,
-        headers=secrets.headers,
-        system_instruction=facts.get("system_instruction"),
-        settings=LlmSettings(
-            temperature=facts.get("temperature"),
-            top_p=facts.get("top_p"),
-            max_completion_tokens=facts.get("max_completion_tokens"),
-            stop=tuple(facts.get("stop") or ()) or None,
-            seed=facts.get("seed"),
-            reasoning_effort=facts.get("reasoning_effort"),
-            tools=tuple(facts.get("tools") or ()),
-            extra_body=facts.get("extra_body") or {},
-        ),
-    )
 
 
 def tariff_of(snapshot: Snapshot, multiplier: Decimal, *, metered: bool) -> Tariff:

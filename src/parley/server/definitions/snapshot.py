@@ -14,28 +14,9 @@ from parley.server.definitions.revision import fingerprint_of, revision
 from parley.server.definitions.schemas import ProfileName
 from parley.server.definitions.start import message_of
 from parley.server.definitions.words import words_of
+from parley.server.gateways.target import GATEWAY_FACTS
 from parley.server.llm.prices import Prices
 from parley.server.llm.profiles import PricedLlm, Profile
-
-GATEWAY_FACTS = (
-    "base_url",
-    "model",
-    "system_instruction",
-    "temperature",
-    "top_p",
-    "max_completion_tokens",
-    "stop",
-    "seed",
-    "reasoning_effort",
-    "tools",
-    "header_names",
-    "extra_body",
-    "forward_metadata",
-    "first_token_timeout_s",
-    "idle_timeout_s",
-    "inference_timeout_s",
-)
-"""What a snapshot tells of a gateway. Nothing else is copied, so that no secret can slip in."""
 
 
 class Fact(BaseModel):

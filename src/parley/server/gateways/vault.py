@@ -1,4 +1,4 @@
-"""Opens the secrets of gateways for those who call them in the background."""
+"""Opens the secrets of gateways for those who call them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from uuid import UUID
 
 from parley.server.db.database import Database
 from parley.server.db.repository import AccountScope
+from parley.server.db.tables import AiGateway
 from parley.server.gateways.repository import GatewayRepository
 from parley.server.gateways.secrets import open_api_key, open_headers
 from parley.server.kit.crypto import Keyring
@@ -32,8 +33,9 @@ class GatewayVault:
         """The secrets, or None if the account has no such gateway. Raises `UnsealError`."""
         async with self._database.session() as session:
             row = await GatewayRepository(session, AccountScope(account_id)).get(gateway_id)
-        if row is None:
-            return None
-        return GatewaySecrets(
-            api_key=open_api_key(self._keyring, row), headers=open_headers(self._keyring, row)
-        )
+        return None if row is None else opened(row, self._keyring)
+
+
+def opened(row: AiGateway, keyring: Keyring) -> GatewaySecrets:
+    """The secrets of a gateway. Raises `UnsealError`."""
+    return GatewaySecrets(api_key=open_api_key(keyring, row), headers=open_headers(keyring, row))
