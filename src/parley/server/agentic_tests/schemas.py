@@ -7,8 +7,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from parley.server.definitions.schemas import ProfileName
 from parley.server.kit.schemas import Answer, Instant
+from parley.server.llm.profiles import ProfileName
 from parley.server.runs.schemas import RunSummary
 
 AsGiven: TypeAlias = str | dict[str, Any] | list[dict[str, Any]]

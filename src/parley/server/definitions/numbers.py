@@ -9,9 +9,6 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-MOST_SEED = 2**53 - 1
-"""The largest integer every JSON reader keeps exactly."""
-
 
 def _read(value: object) -> object:
     """A JSON number as the decimal that was written; anything else is left for the refusal."""

@@ -5,19 +5,20 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from parley.server.definitions.cron import LONGEST_CRON, cron_problem
-from parley.server.definitions.numbers import MOST_SEED, Threshold
+from parley.server.definitions.numbers import Threshold
 from parley.server.definitions.parts import GivenHook, GivenMock, Resource, Sampling, readable
 from parley.server.definitions.shapes import Shape
 from parley.server.definitions.start import LINE_NAMES, MOST_LINES, StartLine
 from parley.server.definitions.words import GivenWords, TextPart
+from parley.server.kit.strictjson import MAX_EXACT_INT
+from parley.server.llm.profiles import ProfileName
 
-ProfileName: TypeAlias = Literal["low", "medium", "high"]
 GatewayName: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
 
 MOST_NOTIFICATION_THRESHOLD = 2**31 - 1
@@ -80,7 +81,7 @@ class Evaluated(Shape):
         Sampling()
     )
     seed: Annotated[
-        Annotated[int, Field(ge=0, le=MOST_SEED)] | None,
+        Annotated[int, Field(ge=0, le=MAX_EXACT_INT)] | None,
         Field(description="Makes the simulated user's traits repeatable; null draws one at each start."),
     ] = None
     metadata: Annotated[

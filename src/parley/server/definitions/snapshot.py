@@ -11,12 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from parley.engine.spec import Hook, Spec, ToolMock, UserSampling
 from parley.server.definitions.numbers import Price
 from parley.server.definitions.revision import fingerprint_of, revision
-from parley.server.definitions.schemas import ProfileName
 from parley.server.definitions.start import message_of
 from parley.server.definitions.words import words_of
 from parley.server.gateways.target import GATEWAY_FACTS
 from parley.server.llm.prices import Prices
-from parley.server.llm.profiles import PricedLlm, Profile
+from parley.server.llm.profiles import PricedLlm, Profile, ProfileName
 
 
 class Fact(BaseModel):

@@ -12,10 +12,8 @@ from pydantic_core import PydanticCustomError
 from parley.engine.chat.faults import FaultCode
 from parley.server.gateways.headers import MOST_HEADERS, header_faults
 from parley.server.kit.schemas import Answer, Body, DecimalIn, Instant, Usd
-
-MOST_SEED = 2**53 - 1
-"""The largest integer that every JSON reader keeps exact."""
-_OWN_FIELDS = ("model", "messages", "stream")
+from parley.server.kit.strictjson import MAX_EXACT_INT
+from parley.server.llm.request import RESERVED_FIELDS
 
 
 def _headers(value: dict[str, str]) -> dict[str, str]:
@@ -27,7 +25,7 @@ def _headers(value: dict[str, str]) -> dict[str, str]:
 
 
 def _extra_body(value: dict[str, Any]) -> dict[str, Any]:
-    taken = [name for name in _OWN_FIELDS if name in value]
+    taken = [name for name in RESERVED_FIELDS if name in value]
     if taken:
         raise PydanticCustomError("extra_body", "must not hold {taken}", {"taken": ", ".join(taken)})
     return value
@@ -103,7 +101,7 @@ class _Optional(Body):
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     max_completion_tokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     stop: Stop | None = Field(default=None, description="One text or up to 16.", examples=[["END"]])
-    seed: Annotated[int, Field(ge=-MOST_SEED, le=MOST_SEED)] | None = None
+    seed: Annotated[int, Field(ge=-MAX_EXACT_INT, le=MAX_EXACT_INT)] | None = None
     reasoning_effort: Annotated[str, StringConstraints(pattern=r"^[a-z_-]{1,40}$")] | None = Field(
         default=None, examples=["low"]
     )

@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 
 from parley.server.kit.text import is_storable
 
+MAX_EXACT_INT = 2**53 - 1
+"""The largest integer that every JSON reader keeps exactly, JavaScript's among them. Seeds end there."""
 MAX_DEPTH = 64
 """Objects and lists within one another; deeper bodies are refused (our choice)."""
 

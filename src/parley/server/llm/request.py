@@ -14,7 +14,7 @@ from parley.engine.ports import AttemptOptions
 from parley.server.llm.endpoint import Forwarded, LlmEndpoint, LlmSettings
 
 COMPLETIONS_PATH: Final = "/chat/completions"
-RESERVED_FIELDS: Final = frozenset({"model", "messages", "stream"})
+RESERVED_FIELDS: Final = ("model", "messages", "stream")
 """Never taken from `extra_body` (product contract)."""
 ROOM_FIELDS: Final = ("max_completion_tokens", "max_tokens")
 MORE_ROOM_FACTOR: Final = 4

@@ -8,9 +8,10 @@ from uuid import UUID
 from pydantic import Field
 
 from parley.server.kit.schemas import Answer, Body, Instant, Usd
+from parley.server.kit.strictjson import MAX_EXACT_INT
 
 RunState: TypeAlias = Literal["pending", "running", "succeeded", "failed", "cancelled"]
-Seed: TypeAlias = Annotated[int, Field(ge=0, le=2**53 - 1)]
+Seed: TypeAlias = Annotated[int, Field(ge=0, le=MAX_EXACT_INT)]
 
 
 class StartRun(Body):

@@ -12,14 +12,15 @@ from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.db.tables.runs import Run
 from parley.server.definitions.snapshot import Snapshot
+from parley.server.kit.strictjson import MAX_EXACT_INT
 from parley.server.queue.jobs import RunQueue
 from parley.server.quotas.gate import Wanted, enter, spend
 from parley.server.quotas.window import QuotaStanding
 from parley.server.runs.admit import admit
 from parley.server.runs.repository import RunRepository
 
-SEED_BOUND: Final = 2**53
-"""Seeds stay below it, so that JavaScript reads them exactly (product contract)."""
+SEED_BOUND: Final = MAX_EXACT_INT + 1
+"""Seeds that are drawn stay below it (product contract)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
