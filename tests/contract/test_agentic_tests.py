@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -16,7 +15,6 @@ from sqlalchemy import func, select
 from parley.server.accounts.scopes import KeyScope
 from parley.server.agentic_tests.endpoints import router
 from parley.server.agentic_tests.examples import CHANGE, CREATE
-from parley.server.agentic_tests.open_runs import RunsLink
 from parley.server.agentic_tests.service import using_gateway
 from parley.server.db.database import Database
 from parley.server.db.repository import AccountScope
@@ -24,41 +22,34 @@ from parley.server.db.session import Session
 from parley.server.db.tables import AgenticTest
 from parley.server.definitions.offer import Offer
 from parley.server.gateways.use import GatewayUse
-from parley.server.kit.clock import utc_now
 from parley.server.kit.ids import new_id
-from parley.server.kit.money import ZERO_USD
-from parley.server.runs.schemas import RunSummary
+from parley.server.runs.cancel import Canceller
 from tests.factories.accounts import Tenant, make_key
 from tests.factories.agentic_tests import INTEGRATED, make_agentic_test, make_gateway, offer
+from tests.factories.ended_runs import end_run
 
 PATH = "/api/v1/agentic-tests"
 
 
 @dataclass
-class ScriptedRuns:
-    """Says what it was told to, and remembers what was cancelled."""
+class RememberingCanceller:
+    """Cancels nothing, and remembers whose runs it was to cancel."""
 
-    newest: dict[UUID, RunSummary] = field(default_factory=dict)
-    cancelled: list[UUID] = field(default_factory=list)
-
-    async def latest(
-        self, _session: Session, _scope: AccountScope, test_ids: Sequence[UUID]
-    ) -> Mapping[UUID, RunSummary]:
-        return {test_id: self.newest[test_id] for test_id in test_ids if test_id in self.newest}
+    tests: list[UUID] = field(default_factory=list)
 
     async def cancel_open(self, _session: Session, _scope: AccountScope, test_id: UUID) -> None:
-        self.cancelled.append(test_id)
+        self.tests.append(test_id)
 
 
 @pytest.fixture(autouse=True)
-def runs(app: FastAPI) -> ScriptedRuns:
-    scripted = ScriptedRuns()
+def canceller(app: FastAPI) -> RememberingCanceller:
+    remembering = RememberingCanceller()
     app.state.provided |= {
         Offer: offer(),
-        RunsLink: RunsLink(scripted),
+        Canceller: remembering,
         GatewayUse: GatewayUse(using_gateway),
     }
-    return scripted
+    return remembering
 
 
 @pytest.fixture
@@ -127,7 +118,7 @@ async def test_stranger_gets_the_404_of_an_unknown_id_and_changes_nothing(
     tenant: Tenant,
     stranger: Tenant,
     test_id: UUID,
-    runs: ScriptedRuns,
+    canceller: RememberingCanceller,
     method: str,
 ) -> None:
     """C181."""
@@ -139,7 +130,7 @@ async def test_stranger_gets_the_404_of_an_unknown_id_and_changes_nothing(
     assert foreign.json() == unknown.json() == no_id.json()
     kept = await client.get(f"{PATH}/{test_id}", headers=tenant.auth)
     assert kept.json()["data"]["name"] == "Refund"
-    assert runs.cancelled == []
+    assert canceller.tests == []
 
 
 async def test_stranger_sees_no_test_of_another_account(
@@ -437,26 +428,11 @@ async def test_test_of_a_withdrawn_llm_can_be_read_renamed_and_moved_elsewhere(
 
 
 async def test_list_is_newest_first_pages_by_cursor_and_carries_the_latest_run(
-    client: httpx.AsyncClient, database: Database, tenant: Tenant, slug: str, runs: ScriptedRuns
+    client: httpx.AsyncClient, database: Database, tenant: Tenant, slug: str
 ) -> None:
     made = [await make_agentic_test(database, tenant.scope, slug, name=f"Test {n}") for n in range(5)]
-    run = RunSummary(
-        id=new_id(),
-        test_id=made[4],
-        state="succeeded",
-        created_at=utc_now(),
-        started_at=None,
-        finished_at=None,
-        outcome="success",
-        score=0.95,
-        cost=ZERO_USD,
-        error=None,
-        external_user_id=None,
-        trigger="manual",
-        revision="r",
-        seed=1,
-    )
-    runs.newest[made[4]] = run
+    await end_run(database, tenant.scope.account_id, made[4], "f")
+    newest = await end_run(database, tenant.scope.account_id, made[4], "s")
     seen: list[str] = []
     query: dict[str, Any] = {"limit": 2}
     while True:
@@ -467,7 +443,7 @@ async def test_list_is_newest_first_pages_by_cursor_and_carries_the_latest_run(
         query = {"limit": 2, "cursor": answer["page"]["next_cursor"]}
     assert seen == [str(test_id) for test_id in reversed(made)]
     first = (await client.get(PATH, params={"limit": 1}, headers=tenant.auth)).json()["data"][0]
-    assert first["latest_run"]["id"] == str(run.id)
+    assert first["latest_run"]["id"] == str(newest)
     assert first["gateway"] == slug
     detail = (await client.get(f"{PATH}/{made[4]}", headers=tenant.auth)).json()["data"]
     assert detail["latest_run"] == first["latest_run"]
@@ -527,17 +503,17 @@ async def test_query_that_cannot_be_meant_is_400(
 
 
 async def test_deleted_test_is_gone_at_once_and_its_open_runs_are_cancelled(
-    client: httpx.AsyncClient, tenant: Tenant, test_id: UUID, runs: ScriptedRuns
+    client: httpx.AsyncClient, tenant: Tenant, test_id: UUID, canceller: RememberingCanceller
 ) -> None:
     assert (await client.delete(f"{PATH}/{test_id}", headers=tenant.auth)).status_code == 204
-    assert runs.cancelled == [test_id]
+    assert canceller.tests == [test_id]
     for method in ("GET", "PATCH", "DELETE"):
         answer = await client.request(
             method, f"{PATH}/{test_id}", json=BODIES.get(method), headers=tenant.auth
         )
         assert answer.status_code == 404
     assert (await client.get(PATH, headers=tenant.auth)).json()["data"] == []
-    assert runs.cancelled == [test_id]
+    assert canceller.tests == [test_id]
 
 
 async def test_gateway_in_use_is_kept_with_the_tests_named_and_let_go_after_their_deletion(

@@ -8,6 +8,7 @@ from uuid import UUID
 from parley.server.agentic_tests import service
 from parley.server.db.database import Database
 from parley.server.db.repository import AccountScope
+from parley.server.db.session import Session
 from parley.server.db.tables import AiGateway
 from parley.server.definitions.offer import Offer
 from parley.server.kit.ids import new_id
@@ -34,6 +35,10 @@ def offer(*, integrated: tuple[str, ...] = (INTEGRATED,)) -> Offer:
     return Offer(
         profiles=profiles_of(ProfileValues(base_url=base_url, seats=seats)), integrated=IntegratedLlms(llms)
     )
+
+
+async def cancel_nothing(_session: Session, _scope: AccountScope, _test_id: UUID) -> None:
+    """For the deletion of a test without runs."""
 
 
 async def make_gateway(database: Database, scope: AccountScope, name: str = "Shop") -> AiGateway:

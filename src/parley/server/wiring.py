@@ -15,8 +15,6 @@ from parley.engine.ports import Deadlines
 from parley.server.accounts.authenticator import Authenticator
 from parley.server.accounts.last_used import LastUsed
 from parley.server.accounts.pace import Pace
-from parley.server.agentic_tests.open_runs import RunsLink
-from parley.server.agentic_tests.runs_of_tests import RunsOfTests
 from parley.server.agentic_tests.service import using_gateway
 from parley.server.config import IntegratedLlmSetting, RetentionSettings, Settings
 from parley.server.conversation.hooks import HookMaker, NoHooks
@@ -77,7 +75,6 @@ class Services:
     hub: Hub
     queue: RunQueue
     canceller: Canceller
-    runs_link: RunsLink
     maker: PartyMaker
     hooks: HookMaker
     resources: ResourceReader
@@ -146,7 +143,6 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     )
     direct = DirectEvaluations(database, maker, NoHooks(), resources, clock, limits)
     opened.push_async_callback(direct.close)
-    canceller = Canceller(queue, bus, clock)
     return Services(
         settings=settings,
         clock=clock,
@@ -165,8 +161,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         bus=bus,
         hub=Hub(blocking, redis, prefix),
         queue=queue,
-        canceller=canceller,
-        runs_link=RunsLink(RunsOfTests(canceller)),
+        canceller=Canceller(queue, bus, clock),
         maker=maker,
         hooks=HookMaker(hook_caller_of(settings, calls, clock), HookVault(database, keyring)),
         resources=resources,

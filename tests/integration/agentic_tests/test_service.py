@@ -12,7 +12,6 @@ from sqlalchemy.exc import IntegrityError
 
 from parley.engine.spec import Spec
 from parley.server.agentic_tests import service
-from parley.server.agentic_tests.open_runs import NoRuns
 from parley.server.db.database import Database
 from parley.server.db.tables import AgenticTest, AiGateway
 from parley.server.definitions.snapshot import Snapshot, spec_of
@@ -21,7 +20,13 @@ from parley.server.kit import strictjson
 from parley.server.kit.ids import new_id
 from parley.server.llm.prices import Prices
 from tests.factories.accounts import Tenant
-from tests.factories.agentic_tests import INTEGRATED, make_agentic_test, make_gateway, offer
+from tests.factories.agentic_tests import (
+    INTEGRATED,
+    cancel_nothing,
+    make_agentic_test,
+    make_gateway,
+    offer,
+)
 
 
 async def basis(database: Database, tenant: Tenant, test_id: UUID) -> service.RunBasis:
@@ -91,7 +96,7 @@ async def test_run_of_a_foreign_or_deleted_test_is_not_found(
     with pytest.raises(NotFound):
         await basis(database, stranger, test_id)
     async with database.session() as session:
-        await service.delete(session, tenant.scope, NoRuns(), test_id)
+        await service.delete(session, tenant.scope, cancel_nothing, test_id)
     with pytest.raises(NotFound):
         await basis(database, tenant, test_id)
 
@@ -142,7 +147,7 @@ async def test_deletion_waits_for_a_run_that_is_being_started(database: Database
 
     async def delete() -> None:
         async with database.session() as session:
-            await service.delete(session, tenant.scope, NoRuns(), test_id)
+            await service.delete(session, tenant.scope, cancel_nothing, test_id)
 
     async with database.session() as starting:
         await service.load_for_run(starting, tenant.scope, offer(), test_id)
@@ -181,7 +186,7 @@ async def test_deleted_test_lets_its_gateway_go_and_keeps_its_row(database: Data
         assert [used.id for used in await service.using_gateway(session, tenant.scope, gateway.id)] == [
             test_id
         ]
-        await service.delete(session, tenant.scope, NoRuns(), test_id)
+        await service.delete(session, tenant.scope, cancel_nothing, test_id)
         assert await service.using_gateway(session, tenant.scope, gateway.id) == []
         row = await session.scalar(select(AgenticTest).where(AgenticTest.id == test_id))
     assert row is not None

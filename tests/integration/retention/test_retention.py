@@ -13,7 +13,6 @@ from uuid import UUID
 import pytest
 
 from parley.server.agentic_tests import service
-from parley.server.agentic_tests.open_runs import NoRuns
 from parley.server.config import Settings
 from parley.server.db.database import Database, PoolOptions
 from parley.server.db.tables import Table
@@ -25,6 +24,7 @@ from parley.server.retention.policy import DELETED_GRACE, ENDED_STATES, QUOTA_UN
 from parley.server.retention.preview import preview
 from parley.server.retention.tick import PAGE, Retention
 from tests.factories.accounts import Tenant, make_tenant
+from tests.factories.agentic_tests import cancel_nothing
 from tests.integration.retention.history import (
     count_of,
     execute,
@@ -55,7 +55,7 @@ def retention_of(database: Database, batch_size: int = 200) -> Retention:
 async def delete_test(database: Database, tenant: Tenant, test_id: UUID, minutes_ago: int = 0) -> None:
     """Delete a test as its owner does; then let time pass."""
     async with database.session() as session:
-        await service.delete(session, tenant.scope, NoRuns(), test_id)
+        await service.delete(session, tenant.scope, cancel_nothing, test_id)
     await execute(
         database,
         "UPDATE agentic_tests SET deleted_at = deleted_at - make_interval(mins => $2) WHERE id = $1",

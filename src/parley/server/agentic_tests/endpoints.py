@@ -10,7 +10,6 @@ from parley.server.accounts.authenticator import Caller
 from parley.server.accounts.callers import requires
 from parley.server.agentic_tests import examples, service
 from parley.server.agentic_tests.answers import detail, lines
-from parley.server.agentic_tests.open_runs import RunsLink
 from parley.server.agentic_tests.schedule import told
 from parley.server.agentic_tests.schemas import AgenticTestDetail, AgenticTestLine
 from parley.server.db.dependencies import SessionDep
@@ -25,6 +24,8 @@ from parley.server.kit.provide import provided
 from parley.server.kit.requests import PagingDep, PathId, room_router
 from parley.server.kit.schemas import Listing, Reply
 from parley.server.kit.text import is_storable
+from parley.server.runs.cancel import Canceller
+from parley.server.runs.service import latest as latest_runs
 
 router = room_router("/agentic-tests", "agentic tests")
 
@@ -34,7 +35,6 @@ LONGEST_FILTER = 200
 Reader: TypeAlias = Annotated[Caller, requires("tests:read")]
 Writer: TypeAlias = Annotated[Caller, requires("tests:write")]
 OfferDep: TypeAlias = Annotated[Offer, provided(Offer)]
-RunsDep: TypeAlias = Annotated[RunsLink, provided(RunsLink)]
 
 
 async def _definition_body(request: Request) -> object:
@@ -66,7 +66,6 @@ async def list_tests(
     caller: Reader,
     session: SessionDep,
     paging: PagingDep,
-    link: RunsDep,
     search: Annotated[
         str | None, Query(max_length=LONGEST_FILTER, description="A part of the name, in any case.")
     ] = None,
@@ -83,7 +82,7 @@ async def list_tests(
         search=_filter("search", search),
         gateway=_filter("gateway", gateway),
     )
-    latest = await link.runs.latest(session, caller.scope, [test.row.id for test in found])
+    latest = await latest_runs(session, caller.scope, [test.row.id for test in found])
     return Listing(data=lines(found, latest), page=page)
 
 
@@ -109,11 +108,11 @@ async def create_test(
     responses=answers_with(PublicKeyRefused, ScopeMissing, NotFound),
 )
 async def read_test(
-    test_id: PathId, caller: Reader, session: SessionDep, offer: OfferDep, link: RunsDep
+    test_id: PathId, caller: Reader, session: SessionDep, offer: OfferDep
 ) -> Reply[AgenticTestDetail]:
     """A test with all its fields, its revision as of now, its next starts and its latest run."""
     described = await service.describe(session, caller.scope, offer, test_id)
-    latest = await link.runs.latest(session, caller.scope, [test_id])
+    latest = await latest_runs(session, caller.scope, [test_id])
     return Reply(data=detail(described, latest.get(test_id)))
 
 
@@ -129,13 +128,12 @@ async def change_test(
     body: DefinitionBody,
     session: SessionDep,
     offer: OfferDep,
-    link: RunsDep,
 ) -> Reply[AgenticTestDetail]:
     """Changes only what is sent. Objects and lists are replaced, `user_sampling` is merged, null clears a
     field that may be null. The merged whole is checked; runs that have begun keep what they began with."""
     row = await service.change(session, caller.scope, offer, test_id, body)
     described = await service.describe(session, caller.scope, offer, test_id)
-    latest = await link.runs.latest(session, caller.scope, [test_id])
+    latest = await latest_runs(session, caller.scope, [test_id])
     return Reply(message=told(row), data=detail(described, latest.get(test_id)))
 
 
@@ -145,8 +143,13 @@ async def change_test(
     summary="Delete a test",
     responses=answers_with(PublicKeyRefused, ScopeMissing, NotFound),
 )
-async def delete_test(test_id: PathId, caller: Writer, session: SessionDep, link: RunsDep) -> Response:
+async def delete_test(
+    test_id: PathId,
+    caller: Writer,
+    session: SessionDep,
+    canceller: Annotated[Canceller, provided(Canceller)],
+) -> Response:
     """Hides a test at once and cancels its open runs. Its runs are removed in the background, except those
     that belong to an evaluation."""
-    await service.delete(session, caller.scope, link.runs, test_id)
+    await service.delete(session, caller.scope, canceller.cancel_open, test_id)
     return Response(status_code=204)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
-from parley.server.agentic_tests.open_runs import OpenRuns
 from parley.server.agentic_tests.repository import AgenticTestRepository, GatewayView, Lock
 from parley.server.agentic_tests.schedule import reschedule, upcoming
 from parley.server.agentic_tests.targets import (
@@ -44,6 +43,9 @@ COLUMNS = (
     "outcome_notification",
 )
 """Fields of a definition that are columns of their own; beside them stands the gateway."""
+
+CancelOpen: TypeAlias = Callable[[Session, AccountScope, UUID], Awaitable[None]]
+"""Cancels every open run of a test, within the transaction that deletes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +99,11 @@ async def change(
     return row
 
 
-async def delete(session: Session, scope: AccountScope, runs: OpenRuns, test_id: UUID) -> None:
+async def delete(session: Session, scope: AccountScope, cancel_open: CancelOpen, test_id: UUID) -> None:
     """Hide a test at once and cancel its open runs. Raises `NotFound`."""
     if not await AgenticTestRepository(session, scope).mark_deleted(test_id):
         raise NotFound
-    await runs.cancel_open(session, scope, test_id)
+    await cancel_open(session, scope, test_id)
 
 
 async def require(session: Session, scope: AccountScope, test_id: UUID) -> None:
