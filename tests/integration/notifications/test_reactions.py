@@ -267,7 +267,7 @@ async def test_deleted_test_is_told_of_no_more(services: Services, tenant: Tenan
     await make_channel(services, tenant, NOWHERE)
     await end_run(database, tenant.account_id, test_id, "f")
     async with database.session() as session:
-        await tests_service.delete(session, tenant.scope, services.runs_link.runs, test_id)
+        await tests_service.delete(session, tenant.scope, services.canceller.cancel_open, test_id)
     await reactions_of(services).once()
     assert (await kinds(database), await outbox(database)) == ([], [])
 

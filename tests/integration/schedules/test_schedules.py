@@ -136,7 +136,7 @@ async def test_deleted_test_does_not_fire(services: Services, tenant: Tenant, sc
     [test_id] = await scheduled(database, tenant)
     await make_due(database, 1, test_id)
     async with database.session() as session:
-        await service.delete(session, tenant.scope, services.runs_link.runs, test_id)
+        await service.delete(session, tenant.scope, services.canceller.cancel_open, test_id)
     await scheduler.once()
     assert await runs(database) == []
 
