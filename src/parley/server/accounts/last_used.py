@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
 from uuid import UUID
 
 from parley.engine.ports import Clock
 from parley.server.accounts.repository import KeyLookup
 from parley.server.db.database import Database
-from parley.server.errors import DatabaseAway
+from parley.server.kit.ticks import every
 
 WRITE_EVERY_S = 60.0
 """A key is written at most once in this time by one process, and the statement looks at the row as well."""
@@ -33,10 +31,7 @@ class LastUsed:
 
     async def run(self) -> None:
         """Write for ever."""
-        while True:
-            await asyncio.sleep(FLUSH_EVERY_S)
-            with suppress(DatabaseAway):
-                await self.flush()
+        await every(FLUSH_EVERY_S, "last use of keys", self.flush)
 
     async def flush(self) -> None:
         """Write what is waiting. Raises `DatabaseAway`, keeping it for the next time."""

@@ -33,7 +33,7 @@ from parley.server.queue.jobs import RunQueue
 from parley.server.runs import service as runs
 from parley.server.runs.record import summary
 from parley.server.runs.schemas import RunState, RunSummary, StartRun
-from parley.server.runs.start import NewRun, start_counted
+from parley.server.runs.start import NewRun, start
 
 router = room_router("/agentic-tests/{test_id}/runs", "runs")
 
@@ -95,7 +95,7 @@ async def start_run(
         trigger="manual",
         external_user_id=basis.external_user_id,
     )
-    started = await start_counted(session, caller.scope, new, queue)
+    started = await start(session, caller.scope, new, queue)
     response.headers.update(started.quota.headers())
     await session.refresh(started.run)
     return Reply(message="The run is on its way.", data=summary(started.run))

@@ -45,12 +45,7 @@ class Started:
     quota: QuotaStanding
 
 
-async def start(session: Session, scope: AccountScope, new: NewRun, queue: RunQueue) -> Run:
-    """`start_counted` for those who show nobody the quota."""
-    return (await start_counted(session, scope, new, queue)).run
-
-
-async def start_counted(session: Session, scope: AccountScope, new: NewRun, queue: RunQueue) -> Started:
+async def start(session: Session, scope: AccountScope, new: NewRun, queue: RunQueue) -> Started:
     """Make a run, for one unit of quota; it goes to a worker as soon as the account has a free slot.
 
     Raises `AccountSuspended`, `BalanceExhausted`, `QuotaExhausted` and the other refusals of
