@@ -73,7 +73,7 @@ def text_of(pieces: Sequence[Piece]) -> str:
 
 
 async def test_answer_is_streamed_and_closed_once(pool: LlmPool, server: DemoServer) -> None:
-    play(server, Say("Good morning to you", gap_ms=1.0))
+    play(server, Say("Good morning to you", gap_ms=30.0))
     pieces = await pieces_of(speaker_at(pool, server))
     assert text_of(pieces) == "Good morning to you"
     assert len(pieces) > 2

@@ -41,7 +41,7 @@ def requires(*scopes: KeyScope) -> Any:
     Raises what `any_caller` does, and `PublicKeyRefused`, `ScopeMissing`, `AccountSuspended`.
     """
 
-    def check(caller: AnyCaller) -> Caller:
+    async def check(caller: AnyCaller) -> Caller:  # a plain function would be run in a thread
         if caller.kind != "private":
             raise PublicKeyRefused
         if caller.is_suspended:

@@ -52,8 +52,10 @@ _SEPARATORS = (
 class Outgoing:
     """What waits to be sent: filled by the conversation, emptied by the response."""
 
-    def __init__(self, ping_s: float) -> None:
+    def __init__(self, ping_s: float, gathered: Callable[[], Iterable[WireEvent]] = tuple) -> None:
+        """`gathered` is asked, when a batch leaves, for what was not worth an event before (`stir`)."""
         self._ping_s = ping_s
+        self._gathered = gathered
         self._waiting: list[bytes] = []
         self._arrived = asyncio.Event()
         self._is_closed = False
@@ -63,6 +65,10 @@ class Outgoing:
         for event in events:
             self._waiting.append(encoded(event))
             self._arrived.set()
+
+    def stir(self) -> None:
+        """There is something to be gathered."""
+        self._arrived.set()
 
     def close(self) -> None:
         """Nothing more will come."""
@@ -75,6 +81,7 @@ class Outgoing:
             if not self._arrived.is_set() and not await self._arrives():
                 yield PING
                 continue
+            self.put(self._gathered())
             self._arrived.clear()
             is_last = self._is_closed
             batch, self._waiting = b"".join(self._waiting), []

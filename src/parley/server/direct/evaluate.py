@@ -18,6 +18,7 @@ from parley.server.conversation.guard import CANCELLED, SHUTDOWN, TIME_LIMIT
 from parley.server.conversation.narrate import Narrator
 from parley.server.conversation.parties import PartyMaker, TargetGone, tariff_of
 from parley.server.conversation.sse import Outgoing
+from parley.server.conversation.telling import Telling
 from parley.server.db.database import Database
 from parley.server.definitions.snapshot import Snapshot, spec_of
 from parley.server.direct.account import SLOT_LOST, CallEnd, DirectAccount, DirectGuard
@@ -126,11 +127,11 @@ class DirectEvaluations:
             await account.settle(CallEnd(error_code="resource_unavailable"))
             raise
         tariff = tariff_of(snapshot, order.multiplier, metered=order.standing.metered)
-        outgoing = Outgoing(self._limits.ping_s)
-        holding = _Holding(spec, parties, tariff, account, outgoing)
+        telling = Telling(Narrator(spec.max_turns), self._limits.ping_s)
+        holding = _Holding(spec, parties, tariff, account, telling)
         task = asyncio.create_task(self._hold(holding, guard, order.call_id), name="direct-evaluation")
         self._open[order.call_id] = _Open(order.account_id, guard, task)
-        return outgoing
+        return telling.outgoing
 
     async def _with_texts(self, snapshot: Snapshot) -> Snapshot:
         """The snapshot with its remote resources read."""
@@ -169,14 +170,13 @@ class _Holding:
     """One direct evaluation under way."""
 
     def __init__(
-        self, spec: Spec, parties: Parties, tariff: Tariff, account: DirectAccount, outgoing: Outgoing
+        self, spec: Spec, parties: Parties, tariff: Tariff, account: DirectAccount, telling: Telling
     ) -> None:
         self._spec = spec
         self._parties = parties
         self._tariff = tariff
         self._account = account
-        self._outgoing = outgoing
-        self._narrator = Narrator(spec.max_turns)
+        self._telling = telling
 
     async def carry_out(self) -> None:
         """Converse to the end. Whatever happens, the caller gets exactly one terminal event.
@@ -192,23 +192,23 @@ class _Holding:
         settling = asyncio.create_task(self._account.settle(_call_end(ended)), name="direct-settle")
         try:
             await asyncio.wait([settling], timeout=SETTLE_FIRST_S)
-            self._outgoing.put(self._narrator.entry(ended))
-            self._outgoing.close()
+            self._telling.keep(ended)
+            self._telling.outgoing.close()
             await settling
         finally:
-            self._outgoing.close()
+            self._telling.outgoing.close()
             settling.cancel()
 
     async def _converse(self) -> Ended:
         async with aclosing(converse(self._spec, self._parties)) as events:
             async for event in events:
                 if isinstance(event, Opened | Shown):
-                    self._outgoing.put(self._narrator.delta(event, self._parties.clock.now_ms()))
+                    self._telling.show(event, self._parties.clock.now_ms())
                     continue
                 if isinstance(event, Ended):
                     return event
                 self._account.spend(self._tariff.charge(event))
-                self._outgoing.put(self._narrator.entry(event))
+                self._telling.keep(event)
         raise RuntimeError("a conversation ended without an end")
 
 

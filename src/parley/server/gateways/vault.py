@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from parley.server.db.database import Database
-from parley.server.db.repository import AccountScope
 from parley.server.db.tables import AiGateway
-from parley.server.gateways.repository import GatewayRepository
 from parley.server.gateways.secrets import open_api_key, open_headers
 from parley.server.kit.crypto import Keyring
 
@@ -22,8 +20,11 @@ class GatewaySecrets:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
+_SEALED = "SELECT sealed_api_key, sealed_headers FROM ai_gateways WHERE account_id = $1 AND id = $2"
+
+
 class GatewayVault:
-    """Reads and opens the sealed columns, in a transaction of its own."""
+    """Reads and opens the sealed columns, by a statement of its own."""
 
     def __init__(self, database: Database, keyring: Keyring) -> None:
         self._database = database
@@ -31,9 +32,11 @@ class GatewayVault:
 
     async def secrets_of(self, account_id: UUID, gateway_id: UUID) -> GatewaySecrets | None:
         """The secrets, or None if the account has no such gateway. Raises `UnsealError`."""
-        async with self._database.session() as session:
-            row = await GatewayRepository(session, AccountScope(account_id)).get(gateway_id)
-        return None if row is None else opened(row, self._keyring)
+        async with self._database.raw() as connection:
+            found = await connection.fetchrow(_SEALED, account_id, gateway_id)
+        if found is None:
+            return None
+        return opened(AiGateway(account_id=account_id, id=gateway_id, **found), self._keyring)
 
 
 def opened(row: AiGateway, keyring: Keyring) -> GatewaySecrets:

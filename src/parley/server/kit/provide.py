@@ -15,7 +15,7 @@ def provided(kind: type[T]) -> Any:
     It raises LookupError where none was built: a fault in the wiring.
     """
 
-    def find(request: Request) -> T:
+    async def find(request: Request) -> T:  # a plain function would be run in a thread of its own
         known: dict[type[Any], Any] = request.app.state.provided
         if kind not in known:
             raise LookupError(f"this process provides no {kind.__name__}")

@@ -66,7 +66,7 @@ PathId: TypeAlias = Annotated[
 """An id in a path; anything that is no id is a 404 like an unknown one."""
 
 
-def _paging(
+async def _paging(
     limit: Annotated[
         int | None, Query(description="Rows on the page, clamped to 1..100; default 50.")
     ] = None,

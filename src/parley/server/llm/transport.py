@@ -46,6 +46,13 @@ TAIL_WAIT_S: Final = 5.0
 REUSE_WAIT_S: Final = 0.1
 """Wait for the end of the body behind [DONE], which lets the connection be used again."""
 
+GATHER_S: Final = 0.02
+"""Words that come this soon after others are read together with what comes meanwhile: the eye sees no
+difference, and to wake a conversation for every token costs most of what a token costs. The first words
+and the end of an answer wait for nothing."""
+GATHER_BELOW_BYTES: Final = 16_384
+"""A read as large as this is part of a flood, which is not made slower."""
+
 
 class OpenAiSpeaker:
     """An llm behind an OpenAI-compatible chat-completions stream.
@@ -93,6 +100,8 @@ class OpenAiSpeaker:
                     break
                 for piece in decoder.feed(chunk):
                     yield piece
+                if len(chunk) < GATHER_BELOW_BYTES and not decoder.answered:
+                    await asyncio.sleep(GATHER_S)
             await _reach_end(content)
             for piece in decoder.close():
                 yield piece
