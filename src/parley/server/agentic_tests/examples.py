@@ -30,7 +30,7 @@ CREATE: dict[str, dict[str, Any]] = {
         "cron": "0 6 * * mon",
         "notification_threshold": 2,
     },
-    "Continues a talk with an integrated model": {
+    "Continues a talk with an integrated llm": {
         "name": "Answers from the tool's result",
         "gateway": "@acme/assistant-1",
         "goal": "Learn when the shop opens on Sunday.",

@@ -28,7 +28,7 @@ class AgenticTestLine(Answer):
     id: UUID
     name: str = Field(examples=["Refund of a damaged parcel"])
     gateway: str = Field(
-        description="The gateway's slug, or the integrated model's name.", examples=["shop-support:9f3a"]
+        description="The gateway's slug, or the integrated llm's name.", examples=["shop-support:9f3a"]
     )
     cron: str | None
     enabled: bool

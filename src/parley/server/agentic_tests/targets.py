@@ -16,7 +16,7 @@ from parley.server.kit.text import is_storable
 from parley.server.llm.integrated import IntegratedLlm, IntegratedLlms, is_integrated
 from parley.server.llm.prices import FREE
 
-UNKNOWN_TARGET = "is not a gateway of this account, nor an integrated model of this service"
+UNKNOWN_TARGET = "is not a gateway of this account, nor an integrated llm of this service"
 """One wording for unknown and foreign ones, so that nobody can probe other accounts."""
 
 
