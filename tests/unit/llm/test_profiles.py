@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from parley.server.llm.endpoint import LlmEndpoint, LlmSettings
+from parley.server.llm.endpoint import LlmEndpoint
 from parley.server.llm.integrated import IntegratedLlm, IntegratedLlms, is_integrated
 from parley.server.llm.prices import FREE, Prices
 from parley.server.llm.profiles import (
@@ -48,19 +48,11 @@ def test_seats_have_the_contracts_prices(name: ProfileName, seat: Seat, prices: 
     assert llm.prices == Prices.of(*prices.split())
 
 
-def test_seat_may_have_its_own_prices_and_settings() -> None:
-    own = SeatValues(model="x", settings=LlmSettings(temperature=0.0), prices=Prices(output=Decimal(9)))
+def test_seat_may_have_its_own_prices() -> None:
+    own = SeatValues(model="x", prices=Prices(output=Decimal(9)))
     judge = profiles_of(values(high_judge=own))["high"].judge
     assert judge.prices.output == 9
     assert judge.prices.input == 0
-    assert judge.endpoint.settings.temperature == 0.0
-
-
-def test_common_key_is_not_sent_to_another_address() -> None:
-    elsewhere = SeatValues(model="x", base_url="http://other.example/v1")
-    user = profiles_of(values(low_user=elsewhere))["low"].user
-    assert user.endpoint.base_url == "http://other.example/v1"
-    assert user.endpoint.api_key is None
 
 
 def test_seat_without_an_llm_is_named() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from parley.server.llm.endpoint import LlmEndpoint, LlmSettings
+from parley.server.llm.endpoint import LlmEndpoint
 from parley.server.llm.prices import Prices
 
 ProfileName: TypeAlias = Literal["low", "medium", "high"]
@@ -48,16 +48,10 @@ class Profile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatValues:
-    """One seat of one profile as configured: the llm's name, its settings, and its prices if not the default.
-
-    `base_url` and `api_key` stand in for the common ones where a seat's llm lives elsewhere.
-    """
+    """One seat of one profile as configured: the llm's name, and its prices if not the default."""
 
     model: str
-    settings: LlmSettings = field(default_factory=LlmSettings)
     prices: Prices | None = None
-    base_url: str | None = None
-    api_key: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +75,5 @@ def _seated(values: ProfileValues, name: ProfileName, seat: Seat) -> PricedLlm:
     given = values.seats.get((name, seat))
     if given is None or not given.model:
         raise ValueError(f"Profile {name} has no llm for the {seat}.")
-    endpoint = LlmEndpoint(
-        base_url=given.base_url or values.base_url,
-        # The common key belongs to the common address and is not sent anywhere else.
-        api_key=given.api_key if given.base_url else given.api_key or values.api_key,
-        model=given.model,
-        settings=given.settings,
-    )
+    endpoint = LlmEndpoint(base_url=values.base_url, api_key=values.api_key, model=given.model)
     return PricedLlm(endpoint=endpoint, prices=given.prices or DEFAULT_PRICES[name, seat])
