@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from parley.server.kit.faults import unknown_field
 from parley.server.kit.text import is_storable
 
 MOST_FAULTS = 1_000
@@ -51,12 +51,6 @@ def path_of(steps: Iterable[str | int]) -> str:
 def top_of(field: str) -> str:
     """The outermost name of a path."""
     return field.partition(".")[0]
-
-
-def unknown_field(name: str, known: Iterable[str]) -> str:
-    """The problem of a field nobody knows, with the nearest known name where one is near."""
-    near = get_close_matches(name[:_LONGEST_STEP], list(known), n=1, cutoff=0.6)
-    return f"is not a known field; did you mean '{near[0]}'?" if near else "is not a known field"
 
 
 def faults_of(error: ValidationError, known: Mapping[str, Sequence[str]]) -> list[Fault]:

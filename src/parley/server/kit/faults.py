@@ -11,6 +11,9 @@ from pydantic import BaseModel
 
 from parley.server.errors import InvalidRequest
 
+_MOST_COMPARED_CHARS = 100
+"""Of a name nobody knows: longer ones take long to compare and are no slips."""
+
 
 def invalid_request(errors: Iterable[Mapping[str, Any]], body: Any, schema: Any = None) -> InvalidRequest:
     """All `errors` of a validation as one answer. `body` is what was sent, `schema` what was wanted."""
@@ -24,7 +27,7 @@ def _fault(error: Mapping[str, Any], body: Any, schema: Any) -> tuple[str, str]:
         case "unreadable_body":
             return str(context["field"]), str(context["problem"])
         case "extra_forbidden":
-            return _dotted(path), _unknown(str(path[-1]), _known_fields(schema, path[:-1]))
+            return _dotted(path), unknown_field(str(path[-1]), _known_fields(schema, path[:-1]))
         case "missing":
             return _dotted(path), "is required"
         case "model_type" | "model_attributes_type" | "dict_type":
@@ -56,8 +59,9 @@ def _member(value: Any, step: str | int) -> tuple[bool, Any]:
         return False, None
 
 
-def _unknown(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+def unknown_field(name: str, known: Iterable[str]) -> str:
+    """The problem of a field nobody knows, with the nearest known name where one is near."""
+    near = get_close_matches(name[:_MOST_COMPARED_CHARS], list(known), n=1, cutoff=0.6)
     return f"is not a known field; did you mean '{near[0]}'?" if near else "is not a known field"
 
 
