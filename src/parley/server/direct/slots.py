@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import func
+from sqlalchemy import text
 
 from parley.server.db.database import Database
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
-from parley.server.db.tables.direct_calls import DirectCall
-from parley.server.direct.repository import DirectCallRepository
 from parley.server.errors import ConcurrencyExhausted
 from parley.server.kit.ids import new_id
 
 RETRY_AFTER_S: Final = 5
 """What a caller without a slot is told to wait; nobody knows when one comes free (our choice)."""
+
+_TAKE = text("""
+INSERT INTO direct_calls (account_id, id, lease_until)
+SELECT :account_id, :id, clock_timestamp() + make_interval(secs => :lease_s)
+ WHERE (SELECT count(*) FROM direct_calls WHERE account_id = :account_id AND state = 'running') < :slots
+RETURNING id
+""")
 
 _RENEW = """
 UPDATE direct_calls SET lease_until = now() + make_interval(secs => $3)
@@ -39,12 +43,11 @@ async def take_slot(session: Session, scope: AccountScope, slots: int, lease_s: 
 
     Raises `ConcurrencyExhausted`.
     """
-    calls = DirectCallRepository(session, scope)
-    if await calls.open_count() >= slots:
+    values = {"account_id": scope.account_id, "id": new_id(), "slots": slots, "lease_s": lease_s}
+    call_id: UUID | None = await session.scalar(_TAKE, values)
+    if call_id is None:
         raise ConcurrencyExhausted(details={"limit": slots}, retry_after_s=RETRY_AFTER_S)
-    lease_until = func.clock_timestamp() + timedelta(seconds=lease_s)
-    call = await calls.add(DirectCall(account_id=scope.account_id, id=new_id(), lease_until=lease_until))
-    return call.id
+    return call_id
 
 
 async def renew_slots(database: Database, held: Sequence[tuple[UUID, UUID]], lease_s: float) -> set[UUID]:
