@@ -36,7 +36,14 @@ from parley.server.llm.endpoint import LlmEndpoint
 from parley.server.llm.integrated import IntegratedLlm, IntegratedLlms
 from parley.server.llm.pool import LlmPool, PoolLimits, tls_context
 from parley.server.llm.prices import Prices
-from parley.server.llm.profiles import PROFILE_NAMES, SEATS, ProfileValues, SeatValues, profiles_of
+from parley.server.llm.profiles import (
+    DEMO_LLMS,
+    PROFILE_NAMES,
+    SEATS,
+    ProfileValues,
+    SeatValues,
+    profiles_of,
+)
 from parley.server.notifications.mail import Mailer, MailServer
 from parley.server.notifications.messenger import Messenger
 from parley.server.notifications.service import ChannelRules
@@ -47,9 +54,6 @@ from parley.server.queue.jobs import RunQueue, arq_redis
 from parley.server.resources.reader import ResourceLimits, ResourceReader
 from parley.server.retention.policy import RetentionRules
 from parley.server.runs.cancel import Canceller
-
-DEMO_LLMS = {"user": "demo-user", "judge": "demo-judge"}
-"""Who plays where no llm is configured: the shipped scripted llms, wherever the base URL points."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

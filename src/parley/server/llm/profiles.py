@@ -16,6 +16,9 @@ Seat: TypeAlias = Literal["user", "judge"]
 PROFILE_NAMES: Final[tuple[ProfileName, ...]] = ("low", "medium", "high")
 SEATS: Final[tuple[Seat, ...]] = ("user", "judge")
 
+DEMO_LLMS: Final[Mapping[Seat, str]] = MappingProxyType({"user": "demo-user", "judge": "demo-judge"})
+"""Who plays where no llm is configured: the shipped scripted llms, wherever the base URL points."""
+
 DEFAULT_PRICES: Final[Mapping[tuple[ProfileName, Seat], Prices]] = MappingProxyType(
     {
         # Product contract, section 7.

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from parley.server.llm.profiles import DEMO_LLMS
+
 SHOP_LLM = "demo-shop"
-USER_LLM = "demo-user"
-JUDGE_LLM = "demo-judge"
+USER_LLM, JUDGE_LLM = DEMO_LLMS["user"], DEMO_LLMS["judge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

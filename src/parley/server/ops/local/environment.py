@@ -18,10 +18,10 @@ from parley.server.config import (
     WorkerSettings,
     variable,
 )
+from parley.server.llm.profiles import DEMO_LLMS
 
 DEMO_KEY = "demo"
 """Any key will do: the demo llms look at none."""
-DEMO_USER, DEMO_JUDGE = "demo-user", "demo-judge"
 LOOPBACK_NETWORK = "127.0.0.0/8"
 ANSWERED_HOSTS = "127.0.0.1,localhost"
 """Other Host headers are refused, so that no web page can reach the stack by a name of its own."""
@@ -80,7 +80,7 @@ def child_environment(
     if not outer.get(variable(LlmSettings, "base_url")) and addresses.demo_llm_url is not None:
         decided[variable(LlmSettings, "base_url")] = addresses.demo_llm_url
         decided[variable(LlmSettings, "api_key")] = DEMO_KEY
-        defaults[variable(ProfileSettings, "low_user")] = DEMO_USER
-        defaults[variable(ProfileSettings, "low_judge")] = DEMO_JUDGE
+        defaults[variable(ProfileSettings, "low_user")] = DEMO_LLMS["user"]
+        defaults[variable(ProfileSettings, "low_judge")] = DEMO_LLMS["judge"]
     given = {name: value for name, value in outer.items() if value}
     return {**outer, **defaults, **given, **decided}
