@@ -125,7 +125,8 @@ def history(parts: Sequence[Part]) -> tuple[Message, ...]:
     lines: list[Message] = []
     words: list[str] = []
     calls: list[ToolCall] = []
-    answered: list[str] = []  # calls of this line whose results have begun, in that order
+    asked: set[str] = set()
+    answered: dict[str, None] = {}  # calls of this line whose results have begun, in that order
 
     def close() -> None:
         if words or calls:
@@ -137,6 +138,7 @@ def history(parts: Sequence[Part]) -> tuple[Message, ...]:
             )
         words.clear()
         calls.clear()
+        asked.clear()
         answered.clear()
 
     for part in parts:
@@ -149,9 +151,10 @@ def history(parts: Sequence[Part]) -> tuple[Message, ...]:
                 if answered and len(answered) == len(calls):
                     close()
                 calls.append(part)
+                asked.add(part.id)
             case ToolResult():
-                if part.id not in answered and any(call.id == part.id for call in calls):
-                    answered.append(part.id)
+                if part.id in asked:
+                    answered[part.id] = None
             case Reasoning():
                 pass
     close()
@@ -159,8 +162,8 @@ def history(parts: Sequence[Part]) -> tuple[Message, ...]:
 
 
 def _results(parts: Sequence[Part]) -> dict[str, str]:
-    results: dict[str, str] = {}
+    pieces: dict[str, list[str]] = {}
     for part in parts:
         if isinstance(part, ToolResult):
-            results[part.id] = results.get(part.id, "") + part.content
-    return results
+            pieces.setdefault(part.id, []).append(part.content)
+    return {call_id: "".join(contents) for call_id, contents in pieces.items()}

@@ -127,6 +127,27 @@ def test_history_keeps_every_word(parts: list[Part]) -> None:
     assert "".join(line.text for line in history(parts) if line.role == "assistant") == said
 
 
+class _ComparedId(str):
+    """An id that counts how often it is compared with another."""
+
+    __slots__ = ()
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        _ComparedId.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_many_calls_cost_their_number_not_its_square() -> None:
+    """A gateway that streams thousands of calls must not hold up everybody else's conversations."""
+    ids = [_ComparedId(f"c{number}") for number in range(500)]
+    calls: list[Part] = [ToolCall(id=one, name="find", arguments="{}") for one in ids]
+    results: list[Part] = [ToolResult(id=one, name="find", content="found") for one in ids]
+    assert len(history([*calls, *results])) == 1 + len(ids)
+    assert _ComparedId.compared < 10 * len(ids)
+
+
 def test_open_calls_are_those_without_a_result() -> None:
     assert open_calls([call(1), result(1), call(2)]) == (call(2),)
 
