@@ -9,11 +9,13 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
 from parley.server.kit.clock import rfc3339
 from parley.server.kit.ids import new_id, parse_id
 from parley.server.kit.money import usd
 from parley.server.kit.paging import BadCursorError, Paging, read_cursor, write_cursor
+from parley.server.kit.schemas import InstantIn
 from parley.server.kit.text import is_storable, storable
 
 
@@ -82,3 +84,9 @@ def test_limit_is_clamped(limit: int | None, clamped: int) -> None:
 def test_cursor_wins_over_offset() -> None:
     row_id = new_id()
     assert Paging.asked(10, 30, write_cursor(row_id)) == Paging(limit=10, before=row_id)
+
+
+@pytest.mark.parametrize("written", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_time_that_its_offset_moves_off_the_calendar_is_refused(written: str) -> None:
+    with pytest.raises(ValidationError, match="too early or too late"):
+        TypeAdapter[datetime](InstantIn).validate_python(written)

@@ -112,7 +112,10 @@ def _instant(value: Any) -> Any:
 def _aware(value: datetime) -> datetime:
     if value.tzinfo is None:
         raise PydanticCustomError("instant", "should name its offset, such as 2027-01-31T12:00:00Z")
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:  # the first and the last day there are, moved by their offset
+        raise PydanticCustomError("instant", "is too early or too late a time") from None
 
 
 IdIn: TypeAlias = Annotated[UUID, BeforeValidator(_id)]
