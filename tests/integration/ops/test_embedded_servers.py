@@ -12,6 +12,7 @@ import pytest
 from redis import Redis
 from redis.exceptions import AuthenticationError
 
+from parley.server.ops.local.binaries import find_postgres
 from parley.server.ops.local.errors import LocalStackError
 from parley.server.ops.local.postgres import Postgres, PostgresPlan, start_postgres
 from parley.server.ops.local.processes import birth_mark
@@ -111,6 +112,20 @@ def test_as_root_postgres_reaches_a_folder_closed_to_its_user(tmp_path: Path) ->
     with postgres(closed / "data", "p4ss") as server:
         assert asked(server.url(), "SELECT 1") == 1
         assert Path(f"/proc/{server.child.pid}").stat().st_uid != 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has to become somebody else")
+def test_as_root_postgres_finds_its_own_programs_below_a_closed_folder(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    programs = find_postgres().folder
+    (closed / "programs").symlink_to(programs)
+    plan = PostgresPlan(folder=tmp_path / "data", password=None, binaries=str(closed / "programs"))
+    server = start_postgres(plan)
+    try:
+        assert asked(server.url(), "SELECT 1") == 1
+    finally:
+        server.stop()
 
 
 def test_kept_valkey_wants_its_password_and_keeps_its_data(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from parley.server.ops.local.errors import LocalStackError
 
-_PR_SET_KEEPCAPS = 8
+_PR_SET_SECUREBITS = 28
+_NO_SETUID_FIXUP = 1 << 2
+"""Keeps capabilities over `setuid`, and counts them in `access(2)`, by which Postgres finds its files."""
 _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_RAISE = 2
 _CAP_DAC_OVERRIDE = 1
@@ -34,7 +36,7 @@ class OtherUser:
     def become(self) -> None:
         """Change the calling process, for good. Runs in the forked child, before exec."""
         if self.keep_access:
-            _checked(_libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0))
+            _checked(_libc.prctl(_PR_SET_SECUREBITS, _NO_SETUID_FIXUP, 0, 0, 0))
         os.setgroups([])
         os.setgid(self.gid)
         os.setuid(self.uid)
@@ -84,8 +86,8 @@ def _account(name: str) -> tuple[int, int] | None:
 
 
 def _can_pass(path: Path, uid: int, gid: int) -> bool:
-    """Whether every folder above `path` lets the user through (plain modes; ACLs are not read)."""
-    for folder in path.resolve().parents:
+    """Whether every folder above `path`, links included, lets the user through (plain modes; no ACLs)."""
+    for folder in {*path.absolute().parents, *path.resolve().parents}:
         try:
             found = folder.stat()
         except FileNotFoundError:
