@@ -17,11 +17,11 @@ $(INSTALLED): requirements/dev.lock pyproject.toml scripts/install
 	@scripts/install $(VENV)
 	@touch $@
 
-demo: $(INSTALLED) ## Run the three demo tests live in the terminal, then stay up
-	@$(BIN)/parley dev --demo
+demo: $(INSTALLED) ## Run the three demo tests live in the terminal, then stay up (PORT=8000)
+	@$(BIN)/parley dev --demo $(if $(PORT),--port $(PORT))
 
-dev: $(INSTALLED) ## Run the whole service on this machine
-	@$(BIN)/parley dev
+dev: $(INSTALLED) ## Run the whole service on this machine (PORT=8000)
+	@$(BIN)/parley dev $(if $(PORT),--port $(PORT))
 
 test: $(INSTALLED) ## Run every test (PYTEST_WORKERS=2)
 	@$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal

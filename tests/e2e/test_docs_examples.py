@@ -34,16 +34,17 @@ def examples_of(page: str) -> list[str]:
 
 
 def test_examples_do_what_the_pages_say(tmp_path: Path) -> None:
-    stack = start(tmp_path / "data")
+    stack = start(tmp_path / ".parley")
     try:
         stack.wait_for(UP)
-        told = follow(stack.dev, tmp_path)
+        told = follow(tmp_path)
     finally:
         stop(stack)
     assert told.returncode == 0, told.stderr + told.stdout
     assert told.stdout.count("chat.validation.end") == 2, "a run and a direct evaluation, each with one end"
     assert re.search(r"^succeeded \w+ \w+ \S+ \$0\.\d+$", told.stdout, re.MULTILINE)
-    seeds = {json.loads((tmp_path / name).read_text())["data"]["seed"] for name in ("run.json", "again.json")}
+    written = tmp_path / ".parley/try"
+    seeds = {json.loads((written / name).read_text())["data"]["seed"] for name in ("run.json", "again.json")}
     assert len(seeds) == 1, "the second run was started with the seed of the first"
     *_, first, second = re.findall(r"^ {5,}(user|assistant): \S", told.stdout, re.MULTILINE)
     assert {first, second} <= {"user", "assistant"}
@@ -51,15 +52,10 @@ def test_examples_do_what_the_pages_say(tmp_path: Path) -> None:
         assert re.search(rf"^{name}: succeeded, (success|loss|incomplete)$", told.stdout, re.MULTILINE)
 
 
-def follow(dev: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+def follow(checkout: Path) -> subprocess.CompletedProcess[str]:
     """Run all examples in one shell; `python3` is this environment's, which has httpx."""
     code = "\n".join(["set -euo pipefail", *(e for page in PAGES for e in examples_of(page))])
-    code = code.replace("RUN=$(", "export TEST; export RUN; RUN=$(")
-    environment = {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "BASE": dev["url"],
-        "KEY": dev["private_key"],
-    }
+    environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     return subprocess.run(
-        ["bash", "-c", code], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+        ["bash", "-c", code], cwd=checkout, env=environment, capture_output=True, text=True, timeout=120
     )
