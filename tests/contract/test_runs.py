@@ -403,6 +403,16 @@ async def test_each_route_is_the_owners_alone(
     assert await asked(route, enough.auth) == allowed
 
 
+async def test_cancel_by_another_account_leaves_no_trace(stage: Stage, stranger: Tenant) -> None:
+    """C182."""
+    test_id = await stage.make_test()
+    path = await stage.start(test_id)
+    async with client_of(stage.url, stranger.auth) as client:
+        assert (await client.post(f"{path}/cancel")).status_code == 404
+    [run] = await stage.rows("SELECT state, cancel_requested_at, last_seq FROM runs")
+    assert (run["state"], run["cancel_requested_at"], run["last_seq"]) == ("pending", None, 0)
+
+
 async def test_unknown_and_foreign_ids_are_told_alike(stage: Stage, stranger: Tenant) -> None:
     path = await stage.start(await stage.make_test())
     async with client_of(stage.url, stranger.auth) as client:

@@ -164,6 +164,7 @@ class TestPostgresCut:
         return dataclasses.replace(stage_settings, database=cut)
 
     async def test_requests_are_503_with_a_wish_to_come_back(self, stage: Stage, cable: Cable) -> None:
+        """C197: quota is counted in Postgres, so without it nothing starts, and nothing is half-made."""
         test_id = await stage.make_test(**PLAIN)
         path = await stage.start(test_id)
         cable.cut()

@@ -206,6 +206,7 @@ async def test_schedulers_at_once_make_one_run_of_each_due_time(
 async def test_scheduler_that_dies_leaves_its_tests_to_the_others(
     services: Services, tenant: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """C147: there is no leader; rows are claimed in short transactions on the database's clock."""
     database = services.database
     tests = await scheduled(database, tenant, 4)
     await make_due(database, 0, *tests)
