@@ -72,6 +72,13 @@ def text_of(pieces: Sequence[Piece]) -> str:
     return "".join(piece.text for piece in pieces if isinstance(piece, Text))
 
 
+async def test_words_that_come_together_are_read_together(pool: LlmPool, server: DemoServer) -> None:
+    play(server, Say("one two three four five six", gap_ms=1.0))
+    pieces = await pieces_of(speaker_at(pool, server))
+    assert text_of(pieces) == "one two three four five six"
+    assert len(pieces) < 7
+
+
 async def test_answer_is_streamed_and_closed_once(pool: LlmPool, server: DemoServer) -> None:
     play(server, Say("Good morning to you", gap_ms=30.0))
     pieces = await pieces_of(speaker_at(pool, server))

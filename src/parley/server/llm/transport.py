@@ -98,9 +98,10 @@ class OpenAiSpeaker:
                     break  # the decoder knows whether the answer was complete by then
                 if not chunk:
                     break
-                for piece in decoder.feed(chunk):
+                pieces = decoder.feed(chunk)
+                for piece in pieces:
                     yield piece
-                if len(chunk) < GATHER_BELOW_BYTES and not decoder.answered:
+                if pieces and len(chunk) < GATHER_BELOW_BYTES and not decoder.answered:
                     await asyncio.sleep(GATHER_S)
             await _reach_end(content)
             for piece in decoder.close():
