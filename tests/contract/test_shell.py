@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import logging
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import httpx
@@ -17,6 +18,7 @@ from parley.server.api.app import create_app
 from parley.server.config import ApiSettings, DatabaseSettings, RedisSettings, Settings
 from parley.server.errors import answers
 from parley.server.wiring import open_services
+from tests.conftest import LiveServer
 from tests.factories.accounts import Tenant
 
 WHOAMI = "/api/v1/whoami"
@@ -32,7 +34,7 @@ async def client_with(settings: Settings, **changes: Any) -> AsyncIterator[httpx
 
 
 async def test_unknown_address_is_told_in_the_envelope(client: httpx.AsyncClient) -> None:
-    for path in ("/", "/api/v1/nothing", "/api/v1/keys/", "/api/v1/%00"):
+    for path in ("/nothing", "/api/v1/nothing", "/api/v1/keys/", "/api/v1/%00"):
         answer = await client.get(path)
         assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
         assert set(answer.json()) == {"error", "code", "details"}
@@ -195,6 +197,23 @@ async def test_page_of_the_reference_needs_nothing_from_elsewhere(client: httpx.
         assert shown in page.text
 
 
+async def test_fields_of_a_body_that_may_be_left_out_are_shown(client: httpx.AsyncClient) -> None:
+    page = (await client.get("/docs")).text
+    start = page[page.index("Start a run") :]
+    assert "<code>seed</code>" in start[: start.index("List runs")]
+
+
+async def test_a_cancel_says_that_it_may_answer_200_and_202(client: httpx.AsyncClient) -> None:
+    document = (await client.get("/openapi.json")).json()
+    cancel = document["paths"]["/api/v1/agentic-tests/{test_id}/runs/{run_id}/cancel"]["post"]
+    assert {"200", "202"} <= set(cancel["responses"])
+
+
+async def test_the_bare_address_leads_to_the_reference(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/")
+    assert (answer.status_code, answer.headers["location"]) == (307, "/docs")
+
+
 def _references(node: Any) -> Iterator[str]:
     if isinstance(node, dict):
         if isinstance(node.get("$ref"), str):
@@ -204,3 +223,44 @@ def _references(node: Any) -> Iterator[str]:
     elif isinstance(node, list):
         for inner in node:
             yield from _references(inner)
+
+
+async def _said_to(live_server: LiveServer, *pieces: bytes) -> bytes:
+    """What the server says to these bytes until it closes the connection; it may close in their midst."""
+    host, port = live_server.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    try:
+        with suppress(ConnectionError):
+            for piece in pieces:
+                writer.write(piece)
+                await writer.drain()
+        async with asyncio.timeout(10):
+            return await reader.read(4_096)
+    except ConnectionError:
+        return b""
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("start", "more"), [(b"X-Long: ", b"a" * 8_192), (b"", b"X-Short: b\r\n" * 700)], ids=["long", "many"]
+)
+async def test_head_without_end_is_refused_before_it_fills_the_memory(
+    live_server: LiveServer, start: bytes, more: bytes
+) -> None:
+    """Whoever sends it has shown no key."""
+    begin = b"GET /livez HTTP/1.1\r\nHost: api.test\r\n" + start
+    said = await _said_to(live_server, begin, *[more] * 200)
+    assert not said or said.startswith(b"HTTP/1.1 400 ")
+    async with httpx.AsyncClient() as client:
+        assert (await client.get(f"{live_server.url}/livez")).status_code == 200
+
+
+async def test_long_body_in_many_reads_is_no_long_head(live_server: LiveServer, tenant: Tenant) -> None:
+    headers = {"x-api-key": tenant.private.token, "X-Filler": "f" * 30_000}
+    async with httpx.AsyncClient() as client:
+        for _ in range(3):
+            answer = await client.post(
+                f"{live_server.url}/api/v1/agentic-tests", headers=headers, json={"name": "n" * 500_000}
+            )
+            assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
