@@ -19,7 +19,8 @@ JSON = {"Content-Type": "application/json"}
 @pytest.mark.parametrize(
     ("body", "field", "problem"),
     [
-        (b"", "", "required"),
+        (b"", "", "is empty; send a JSON object"),
+        (b" ", "", "is empty; send a JSON object"),
         (b"{", "", "not JSON"),
         (b'{"name": "x",}', "", "not JSON"),
         (b'{"name": NaN}', "", "NaN"),

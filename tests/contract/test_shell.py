@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from parley.server.api.app import create_app
 from parley.server.config import ApiSettings, DatabaseSettings, RedisSettings, Settings
 from parley.server.errors import answers
-from parley.server.wiring import open_services
+from parley.server.wiring import Services, open_services
 from tests.conftest import LiveServer
 from tests.factories.accounts import Tenant
 
@@ -264,3 +264,28 @@ async def test_long_body_in_many_reads_is_no_long_head(live_server: LiveServer, 
                 f"{live_server.url}/api/v1/agentic-tests", headers=headers, json={"name": "n" * 500_000}
             )
             assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+
+
+async def test_caller_who_leaves_within_the_body_is_no_fault_of_ours(
+    services: Services, caplog: pytest.LogCaptureFixture
+) -> None:
+    messages = iter([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return next(messages)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "path": "/api/v1/agentic-tests",
+        "query_string": b"",
+        "headers": [(b"content-length", b"100"), (b"content-type", b"application/json")],
+    }
+    with caplog.at_level(logging.ERROR):
+        await create_app(services)(scope, receive, send)
+    assert (sent, caplog.records) == ([], [])

@@ -72,7 +72,9 @@ class InvalidRequest(ServerError):
         lines = [{"field": field, "problem": problem} for field, problem in faults]
         named = [f"{line['field'] or 'the body'}: {line['problem']}" for line in lines]
         more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
-        return cls(f"The request is not valid: {named[0]}{more}." if named else None, details=lines)
+        return cls(
+            f"The request is not valid: {named[0].rstrip('.')}{more}." if named else None, details=lines
+        )
 
 
 class Unauthenticated(ServerError):

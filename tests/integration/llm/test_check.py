@@ -39,6 +39,7 @@ async def test_missing_usage_and_missing_stream_are_told(pool: LlmPool, server: 
     ("answer", "code", "status", "advice"),
     [
         (Status(401), "request_refused", 401, "Check the key"),
+        (Status(404), "request_refused", 404, "Check the address, which ends before /chat/completions"),
         (Status(503), "http_error", 503, "its log"),
         (Status(429), "rate_limited", 429, "credit"),
         (Html(), "not_a_stream", 200, "/v1"),

@@ -155,7 +155,7 @@ def test_body_nested_too_deep_is_refused() -> None:
     ("raw", "problem"),
     [
         (b"{", "is not JSON"),
-        (b"", "is not JSON"),
+        (b"", "is empty; send a JSON object"),
         (b"\xff", "is not UTF-8"),
         (b'{"seed": NaN}', "holds NaN"),
         (b'{"seed": -Infinity}', "holds -Infinity"),

@@ -180,6 +180,10 @@ def _plain(bound: Any) -> Any:
 
 
 def _resolved(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema a reference leads to; of a value that may be null, what it is otherwise."""
+    wanted = [branch for branch in schema.get("anyOf", ()) if branch.get("type") != "null"]
+    if len(wanted) == 1:
+        return _resolved(document, wanted[0])
     reference = schema.get("$ref")
     if not isinstance(reference, str):
         return schema

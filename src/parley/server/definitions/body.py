@@ -13,11 +13,14 @@ from typing import Any, NoReturn
 
 from parley.server.definitions.faults import MOST_FAULTS, DefinitionRefused, Fault, path_of
 from parley.server.definitions.text import DEEPEST
+from parley.server.kit.strictjson import EMPTY_BODY
 from parley.server.kit.text import is_storable
 
 
 def read_json(raw: bytes) -> object:
     """The value written in `raw`, fractions as `Decimal`. Raises `DefinitionRefused`."""
+    if not raw.strip():
+        raise _unreadable(EMPTY_BODY)
     twice: list[Fault] = []
 
     def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from parley.server.kit.faults import unknown_field
 from parley.server.kit.text import is_storable
+from parley.server.kit.wording import problem_of
 
 MOST_FAULTS = 1_000
 """Faults named one by one; a body with more is no honest mistake, and naming them costs time."""
@@ -71,32 +71,4 @@ def _fault(detail: ErrorDetails, known: Mapping[str, Sequence[str]]) -> Fault:
     if detail["type"] == "extra_forbidden":
         siblings = known.get("" if len(steps) == 1 else str(steps[0]), ())
         return Fault(field=path_of(steps), problem=unknown_field(str(steps[-1]), siblings))
-    return Fault(field=path_of(steps), problem=_problem(detail))
-
-
-def _problem(detail: ErrorDetails) -> str:
-    kind = detail["type"]
-    if detail["input"] is None and (kind.endswith("_type") or kind == "literal_error"):
-        return "must not be null"
-    context: Mapping[str, Any] = detail.get("ctx", {})
-    wording = _WORDINGS.get(kind)
-    return wording.format(**context) if wording else detail["msg"]
-
-
-_WORDINGS: dict[str, str] = {
-    "missing": "is required",
-    "string_type": "must be a string",
-    "int_type": "must be an integer",
-    "bool_type": "must be true or false",
-    "dict_type": "must be an object",
-    "list_type": "must be a list",
-    "model_type": "must be an object",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than_equal": "must be at most {le}",
-    "string_too_short": "must have at least {min_length} character(s)",
-    "string_too_long": "must have at most {max_length} characters",
-    "too_short": "must have at least {min_length} item(s)",
-    "too_long": "must have at most {max_length} items",
-    "literal_error": "must be {expected}",
-}
-"""Problems by Pydantic's error type; its own text stands where a type has none here."""
+    return Fault(field=path_of(steps), problem=problem_of(detail))

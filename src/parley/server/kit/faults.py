@@ -10,6 +10,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from parley.server.errors import InvalidRequest
+from parley.server.kit.strictjson import EMPTY_BODY
+from parley.server.kit.wording import problem_of
 
 _MOST_COMPARED_CHARS = 100
 """Of a name nobody knows: longer ones take long to compare and are no slips."""
@@ -28,12 +30,14 @@ def _fault(error: Mapping[str, Any], body: Any, schema: Any) -> tuple[str, str]:
             return str(context["field"]), str(context["problem"])
         case "extra_forbidden":
             return _dotted(path), unknown_field(str(path[-1]), _known_fields(schema, path[:-1]))
+        case "missing" if not error["loc"]:
+            return "", EMPTY_BODY
         case "missing":
             return _dotted(path), "is required"
         case "model_type" | "model_attributes_type" | "dict_type":
             return _dotted(path), "should be a JSON object"
         case _:
-            return _dotted(path), str(error["msg"]).removeprefix("Value error, ")
+            return _dotted(path), problem_of(error)
 
 
 def _dotted(path: Sequence[str | int]) -> str:

@@ -12,6 +12,8 @@ from parley.server.kit.text import is_storable
 
 MAX_EXACT_INT = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly, JavaScript's among them. Seeds end there."""
+EMPTY_BODY = "is empty; send a JSON object"
+"""The problem of a body that should have been there."""
 MAX_DEPTH = 64
 """Objects and lists within one another; deeper bodies are refused (our choice)."""
 
@@ -27,6 +29,8 @@ class UnreadableJsonError(ValueError):
 
 def read(raw: bytes) -> Any:
     """The value written in `raw`. Raises `UnreadableJsonError` at the first fault."""
+    if not raw.strip():
+        raise UnreadableJsonError(EMPTY_BODY)
     try:
         value = json.loads(raw.decode("utf-8"), parse_constant=_not_finite, object_pairs_hook=_once_each)
     except UnreadableJsonError:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from contextlib import aclosing
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final
 
 from parley.engine.chat.faults import FaultCode, InferenceFault
@@ -31,6 +32,11 @@ _ADVICE: Final[dict[FaultCode, str]] = {
     "stream_malformed": "The service does not speak the chat-completions stream.",
     "stream_too_large": "The service sends more than one answer may hold.",
 }
+
+_NOT_FOUND_ADVICE: Final = (
+    "Check the address, which ends before /chat/completions, often with /v1; then the name of the llm."
+)
+"""A 404 comes from a wrong address more often than from a wrong name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +110,7 @@ async def _listen(speaker: Speaker, watch: _Watch) -> None:
 
 def _failed(fault: InferenceFault, latency_ms: int) -> CheckReport:
     sentence = fault.message[:1].upper() + fault.message[1:].rstrip(".") + "."
-    advice = _ADVICE.get(fault.code)
+    advice = _NOT_FOUND_ADVICE if fault.status == HTTPStatus.NOT_FOUND else _ADVICE.get(fault.code)
     return CheckReport(
         ok=False,
         latency_ms=latency_ms,

@@ -39,7 +39,12 @@ async def read_run(test_id: PathId, run_id: PathId, caller: Reader, session: Ses
     return Reply(data=await service.read_detail(session, caller.scope, test_id, run_id))
 
 
-@router.post("/cancel", summary="Cancel a run", status_code=202, responses=_READ)
+@router.post(
+    "/cancel",
+    summary="Cancel a run",
+    status_code=202,
+    responses={200: {"model": Reply[RunSummary], "description": "The run had ended before."}, **_READ},
+)
 async def cancel_run(
     test_id: PathId,
     run_id: PathId,
