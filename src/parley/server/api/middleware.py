@@ -114,6 +114,8 @@ class BodyCap:
         if messages is None:
             await error_response(BodyTooLarge.over(max_bytes))(scope, receive, send)
             return
+        if messages[-1]["type"] == "http.disconnect":
+            return  # the caller left in the midst of the body: nobody is there to be answered
         await self._app(scope, _replay(messages, receive), send)
 
     def _cap(self, path: str) -> int:
