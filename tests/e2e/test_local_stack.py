@@ -156,8 +156,11 @@ def test_everything_listens_on_the_loopback_address_alone(stack: Stack) -> None:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the line is written for curl")
 def test_the_line_to_try_streams_one_conversation(stack: Stack) -> None:
-    line = next(line for line in stack.text.splitlines() if line.strip().startswith("curl "))
-    said = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True, timeout=60).stdout
+    found = re.search(r"^ +curl (?:.*\\\n)*.*", stack.text, re.MULTILINE)
+    assert found is not None
+    said = subprocess.run(
+        ["sh", "-c", found[0]], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
     kinds = re.findall(r'"type": ?"([^"]+)"', said)
     assert kinds[0] == "chat.start"
     assert kinds.count("chat.validation.end") == 1

@@ -7,6 +7,7 @@ import re
 import socket
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -108,6 +109,37 @@ def test_the_doctor_names_a_database_that_does_not_exist(empty_database_url: str
     code, text = invoke(empty_database_url + "_not", "doctor")
     assert code == 1
     assert re.search(r'✗ database +database ".+_not" does not exist', text)
+
+
+@pytest.mark.parametrize("words", [("migrate",), ("accounts", "list")], ids=" ".join)
+def test_a_command_for_a_database_that_does_not_exist_says_how_to_make_it(
+    empty_database_url: str, words: tuple[str, ...]
+) -> None:
+    code, text = invoke(empty_database_url + "_not", *words)
+    assert code == 2
+    assert re.fullmatch(
+        r'There is no such database \(database ".+_not" does not exist\); .+`createdb`.+\.\n', text
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"PARLEY_LLM_BASE_URL": "http://127.0.0.1:9/v1"}, "is set, but nobody plays low user, low judge, "),
+        ({"PARLEY_WORKER_CONCURRENCY": "many"}, "PARLEY_WORKER_CONCURRENCY: must be an integer."),
+        ({"PARLEY_SECRET_KEYS": "short"}, "PARLEY_SECRET_KEYS"),
+        ({"PARLEY_OUTBOUND_ALLOWED_NETWORKS": "everything"}, "everything"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_wrong_setting_stops_the_local_stack_before_its_databases(
+    tmp_path: Path, database_url: str, settings: dict[str, str], told: str
+) -> None:
+    code, text = invoke(database_url, "dev", "--data-dir", str(tmp_path / "data"), **settings)
+    assert code == 2
+    assert told in text.replace("\n", " ")
+    assert "Traceback" not in text
+    assert "PostgreSQL" not in text
 
 
 def test_commands_without_a_database_say_so_in_one_sentence() -> None:

@@ -110,4 +110,4 @@ def test_plans_are_listed_and_edited(fresh_database_url: str) -> None:
 
 
 def test_stuck_runs_are_none_in_an_idle_service(database_url: str) -> None:
-    assert invoke(database_url, "runs", "stuck") == (0, "")
+    assert invoke(database_url, "runs", "stuck") == (0, "none\n")

@@ -81,7 +81,7 @@ def test_without_the_server_extra_a_command_says_how_to_install_it() -> None:
 def test_a_wrong_setting_is_named_with_its_variable() -> None:
     code, text = invoke("doctor", PARLEY_API_PORT="99999")
     assert code == 2
-    assert "PARLEY_API_PORT: input should be less than or equal to 65535" in text
+    assert "PARLEY_API_PORT: must be at most 65535" in text
 
 
 def test_a_blank_name_is_refused_before_anything_is_opened() -> None:

@@ -1,5 +1,6 @@
 import io
 import json
+import shlex
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -172,8 +173,28 @@ def test_a_show_that_fails_says_so_and_does_not_count_as_shown(
         shown.is_over()
 
 
+def test_a_stopped_show_ends_its_line_and_begins_no_further_test() -> None:
+    out = io.StringIO()
+
+    def stopped_in_a_sentence() -> Iterator[bytes]:
+        yield line("1", "chat.user_message.start_generation", {})
+        yield line("2", "chat.user_message.content", {"content": "Hello there"})
+        shown.stop()
+        yield line("3", "chat.user_message.content", {"content": " and more"})
+
+    demo = Demo(gateway="g:1", tests=(TEST, DemoTest(id="t2", name="Another")))
+    shown = DemoShow(Service([stopped_in_a_sentence]).client(), demo, Console(file=out, width=80))
+    shown.start()
+    shown.wait()
+    assert out.getvalue().endswith("Hello there\n")
+    assert "Another" not in out.getvalue()
+    assert shown.is_over()
+
+
 def test_the_line_to_try_names_address_key_and_gateway() -> None:
     text = curl_line(DEV_FILE, Demo(gateway="demo-shop:1234", tests=()))
     assert text.startswith("curl -N http://127.0.0.1:8000/api/v1/generations/agentic-tests ")
     assert "sk-par-x" in text
+    assert shlex.split(text.replace("\\\n", ""))[1] == "-N", "a shell takes the lines as one"
+    assert max(map(len, text.splitlines())) < 120
     assert '"model": "demo-shop:1234"' in text

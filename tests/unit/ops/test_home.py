@@ -102,3 +102,10 @@ def test_a_kept_port_stays_until_somebody_else_takes_it(
     assert home.kept_port("llms") == port
     monkeypatch.setattr("parley.server.ops.local.home.is_free", lambda _port: False)
     assert home.kept_port("llms") != port
+
+
+def test_a_file_in_place_of_the_folder_is_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("")
+    for folder in (tmp_path / "notes", tmp_path / "notes" / "inner"):
+        with pytest.raises(LocalStackError, match=r"name a folder with --data-dir\.$"):
+            Home(folder)

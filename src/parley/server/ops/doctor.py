@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -132,11 +132,15 @@ async def _llms(settings: Settings) -> list[Finding]:
         await pool.close()
 
 
+def nobody_plays(seats: Sequence[str]) -> str:
+    """What to do about seats (`low user`, ...) that no setting gives to an llm of the provider."""
+    return f"nobody plays {', '.join(seats)}; set PARLEY_PROFILE_LOW_USER and PARLEY_PROFILE_LOW_JUDGE."
+
+
 async def _llm(pool: LlmPool, settings: Settings, name: str, seats: list[str]) -> Finding:
     about = f"llm {name}" if name else "llm"
     if not name:
-        advice = f"nobody plays {', '.join(seats)}; set PARLEY_PROFILE_LOW_USER and PARLEY_PROFILE_LOW_JUDGE."
-        return Finding(about=about, state="bad", text=advice)
+        return Finding(about=about, state="bad", text=nobody_plays(seats))
     key = settings.llm.api_key.get_secret_value() or None
     endpoint = LlmEndpoint(base_url=settings.llm.base_url, api_key=key, model=name)
     report = await check_target(pool.operator_speaker(endpoint))
@@ -152,7 +156,7 @@ async def _outbound(settings: Settings) -> list[Finding]:
     try:
         OutboundPolicy.of(outbound.allowed_networks, outbound.allowed_hosts)
     except ValueError as error:
-        text = f"PARLEY_OUTBOUND_ALLOWED_NETWORKS: {error}."
+        text = f"PARLEY_OUTBOUND_ALLOWED_NETWORKS: {str(error).rstrip('.')}."
         return [Finding(about="outbound", state="bad", text=text)]
     if not outbound.allowed_networks and not outbound.allowed_hosts:
         return [Finding(about="outbound", state="good", text="public addresses only")]

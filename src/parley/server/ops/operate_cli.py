@@ -262,7 +262,10 @@ def stuck_runs(
     from parley.server.ops import operate
 
     with plainly():
-        for run in asyncio.run(operate.list_stuck_runs(quiet_s, most)):
+        found = asyncio.run(operate.list_stuck_runs(quiet_s, most))
+        if not found:
+            typer.echo("none")
+        for run in found:
             held = "held" if run.has_worker else "free"
             typer.echo(f"{run.id}  {run.account_id}  {run.state:<7} {run.quiet_s:>8.0f} s  {held}")
 

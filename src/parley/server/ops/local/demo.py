@@ -102,7 +102,8 @@ class DemoClient:
         try:
             answer = self._http.request(method, path, **about)
         except httpx.TransportError as error:
-            raise LocalStackError(f"The API did not answer {method} {path}: {error}.") from error
+            told = str(error).rstrip(".")
+            raise LocalStackError(f"The API did not answer {method} {path}: {told}.") from error
         if answer.is_error:
             raise _refused(method, path, answer)
         return answer
@@ -137,7 +138,10 @@ class DemoShow:
         self._tests = demo.tests
         self._console = console
         self._trouble: Exception | None = None
-        self._stopped = threading.Event()
+        self._telling = Telling(console)
+        self._is_stopped = False
+        self._printing = threading.Lock()
+        """Held while something is shown, so that nothing is shown after a stop."""
         self._thread = threading.Thread(target=self._run, name="demo", daemon=True)
 
     def start(self) -> None:
@@ -149,8 +153,10 @@ class DemoShow:
         self._thread.join()
 
     def stop(self) -> None:
-        """Show nothing more."""
-        self._stopped.set()
+        """Show nothing more, and begin nothing; an unfinished line is ended."""
+        with self._printing:
+            self._is_stopped = True
+            self._telling.interrupt()
 
     def is_over(self) -> bool:
         """Whether all were shown. Raises what went wrong in showing them, mostly `LocalStackError`."""
@@ -162,24 +168,33 @@ class DemoShow:
     def _run(self) -> None:
         try:
             for number, test in enumerate(self._tests, start=1):
-                self._console.rule(f"{number}/{len(self._tests)} {test.name}", align="left")
+                if not self._begin(f"{number}/{len(self._tests)} {test.name}"):
+                    return
                 self._show(test)
         except Exception as trouble:
-            if not self._stopped.is_set():
+            if not self._is_stopped:
                 self._trouble = trouble
 
+    def _begin(self, title: str) -> bool:
+        """Show the title of the next test; False after a stop."""
+        with self._printing:
+            if self._is_stopped:
+                return False
+            self._console.rule(title, align="left")
+            self._telling = Telling(self._console)
+            return True
+
     def _show(self, test: DemoTest) -> None:
-        telling = Telling(self._console)
+        self._client.run(test, self._tell)
+        if self._telling.failure is not None:
+            raise LocalStackError(f"The demo test {test.name!r} had no verdict: {self._telling.failure}")
 
-        def tell(kind: str, data: dict[str, Any]) -> bool:
-            if self._stopped.is_set():
+    def _tell(self, kind: str, data: dict[str, Any]) -> bool:
+        with self._printing:
+            if self._is_stopped:
                 return True
-            telling.tell(kind, data)
-            return telling.is_over
-
-        self._client.run(test, tell)
-        if telling.failure is not None:
-            raise LocalStackError(f"The demo test {test.name!r} had no verdict: {telling.failure}")
+            self._telling.tell(kind, data)
+            return self._telling.is_over
 
 
 def _refused(method: str, path: str, answer: httpx.Response) -> LocalStackError:
@@ -188,9 +203,13 @@ def _refused(method: str, path: str, answer: httpx.Response) -> LocalStackError:
 
 
 def curl_line(dev_file: DevFile, demo: Demo) -> str:
-    """A direct evaluation to try, streamed, with nothing stored."""
+    """A direct evaluation to try, streamed, with nothing stored; lines that a shell takes as one."""
     body = json.dumps({"model": demo.gateway, "goal": "You want to exchange a jacket.", "max_turns": 2})
-    return (
-        f"curl -N {dev_file.url}/api/v1/generations/agentic-tests -H 'Authorization: Bearer "
-        f"{dev_file.private_key}' -H 'Content-Type: application/json' -d '{body}'"
+    return " \\\n    ".join(
+        (
+            f"curl -N {dev_file.url}/api/v1/generations/agentic-tests",
+            f"-H 'Authorization: Bearer {dev_file.private_key}'",
+            "-H 'Content-Type: application/json'",
+            f"-d '{body}'",
+        )
     )

@@ -54,6 +54,8 @@ class Home:
             self.logs = private_folder(self.folder / "logs")
             # The data is nobody's source code.
             (self.folder / ".gitignore").write_text("*\n")
+        except (FileExistsError, NotADirectoryError) as error:
+            raise LocalStackError(f"{folder} is a file; name a folder with --data-dir.") from error
         except OSError as error:
             raise LocalStackError(f"The data folder {folder} cannot be used: {error.strerror}.") from error
 

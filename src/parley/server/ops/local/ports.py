@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import shutil
 import socket
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 LOOPBACK = "127.0.0.1"
 _LISTENING = "0A"
+_PARLEY = ("parley", "parley.sdk.cli", "parley.server.ops.cli")
+"""The command as it is installed, and as a module."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,17 +59,39 @@ def holder_of(port: int) -> Holder | None:
 
 
 def busy_port_text(port: int, setting: str = "--port ") -> str:
-    """One sentence: the port is taken, by whom, and the way out."""
+    """One sentence: the port is taken, by whom, and the way out. Nobody is told to end a stranger."""
     holder = holder_of(port)
-    other = next_free(port)
+    other = f"choose another port with {setting}{next_free(port)}"
     if holder is None:
-        return (
-            f"Port {port} is in use by a process this user cannot see; choose another with {setting}{other}."
-        )
+        return f"Port {port} is in use by a process this user cannot see; {other}."
+    stack = _stack_above(holder.pid)
+    if stack is None:
+        return f"Port {port} is in use by process {holder.pid} ({holder.command}); {other}."
     return (
-        f"Port {port} is in use by process {holder.pid} ({holder.command}); "
-        f"stop it with `kill {holder.pid}`, or choose another port with {setting}{other}."
+        f"Port {port} is in use by process {stack.pid} ({stack.command}), a local stack: "
+        f"stop it with Ctrl-C in its terminal, or {other}."
     )
+
+
+def is_stack(words: Sequence[str]) -> bool:
+    """Whether a command line, word by word, is `parley dev`, however it was written."""
+    return any(
+        Path(word).name in _PARLEY and following == "dev" for word, following in itertools.pairwise(words)
+    )
+
+
+def _stack_above(pid: int) -> Holder | None:
+    """The `parley dev` that started a process; None when it is nobody's, or the system has no /proc."""
+    while pid > 1:
+        process = Path(f"/proc/{pid}")
+        try:
+            if is_stack(_words(process)):
+                return Holder(pid=pid, command=_command(process))
+            # After the name, which may hold anything, come the state and the parent (proc(5)).
+            pid = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return None
+    return None
 
 
 def _holder_from_proc(port: int) -> Holder | None:
@@ -92,9 +118,13 @@ def _listening_inodes(port: int) -> list[str]:
 
 
 def _command(process: Path) -> str:
-    words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
-    text = " ".join(shlex.join(word for word in words if word).split())
+    text = " ".join(shlex.join(_words(process)).split())
     return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _words(process: Path) -> list[str]:
+    words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    return [word for word in words if word]
 
 
 def _holder_from_lsof(port: int) -> Holder | None:

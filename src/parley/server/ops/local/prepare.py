@@ -55,7 +55,7 @@ async def _make_database(url: str) -> None:
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         where = f"{parts.hostname}:{parts.port or 5432}"
         raise LocalStackError(
-            f"The database at {where} cannot be used: {str(error) or 'no answer'}."
+            f"The database at {where} cannot be used: {str(error).rstrip('.') or 'no answer'}."
         ) from error
 
 

@@ -42,6 +42,10 @@ class Telling:
         """Whether the terminal event was told."""
         return self.outcome is not None or self.failure is not None
 
+    def interrupt(self) -> None:
+        """End an unfinished line: something else is going to be printed."""
+        self._paragraph.end()
+
     def tell(self, kind: str, data: Mapping[str, Any]) -> None:
         """Print one event of the wire, `kind` being its type. Unknown ones are passed over."""
         match kind.removeprefix("chat."):

@@ -15,7 +15,9 @@ from pathlib import Path
 import httpx
 from rich.console import Console
 
-from parley.server.config import DatabaseSettings, LlmSettings, RedisSettings, variable
+from parley.server.config import DatabaseSettings, LlmSettings, RedisSettings, Settings, variable
+from parley.server.llm.profiles import PROFILE_NAMES, SEATS
+from parley.server.ops.doctor import nobody_plays
 from parley.server.ops.local import ports
 from parley.server.ops.local.demo import Demo, DemoClient, DemoShow, curl_line
 from parley.server.ops.local.environment import GRACE_S, Addresses, child_environment
@@ -27,6 +29,8 @@ from parley.server.ops.local.settings import LocalSettings
 from parley.server.ops.local.supervisor import StopRequested, Supervisor
 from parley.server.ops.local.valkey import ValkeyPlan, start_valkey
 from parley.server.ops.local.voice import Voice, following
+from parley.server.outbound.guard import OutboundPolicy
+from parley.server.wiring import keyring_of, offer_of
 
 CANNOT = 2
 """Exit code when something a person can change stands in the way."""
@@ -81,7 +85,7 @@ class Stack:
     def run(self) -> None:
         """Start everything, tell where it is, and watch. Raises `LocalStackError` and `StopRequested`."""
         began = time.monotonic()
-        self._voice.say(f"parley dev, data in {self._home.folder}", style="bold")
+        self._voice.say(f"parley dev, data in {_near(self._home.folder)}", style="bold")
         self._end_leftovers()
         self._check_request()
         addresses = Addresses(
@@ -116,7 +120,8 @@ class Stack:
     def _introduce(self, dev_file: DevFile, demo: Demo | None) -> None:
         self._voice.say(f"\n  URL  {dev_file.url} (documentation at /docs)")
         self._voice.say(f"  key  {dev_file.private_key}")
-        self._voice.say(f"  Both are in {self._home.folder / 'dev.json'}; logs are in {self._home.logs}.")
+        dev_json, logs = _near(self._home.folder / "dev.json"), _near(self._home.logs)
+        self._voice.say(f"  Both are in {dev_json}; logs are in {logs}.")
         if demo is not None:
             self._voice.say("\nTry a conversation, streamed:\n")
             self._voice.say(f"  {curl_line(dev_file, demo)}\n", style="cyan")
@@ -143,8 +148,10 @@ class Stack:
                 "Without the demo llms somebody else has to play user and judge: "
                 f"set {variable(LlmSettings, 'base_url')}, or leave out --no-demo-llms."
             )
+        _check_settings()
         if not ports.is_free(self._options.port):
-            raise LocalStackError(ports.busy_port_text(self._options.port))
+            text = ports.busy_port_text(self._options.port)
+            raise LocalStackError(f"{text} With make, write `make demo PORT=...` or `make dev PORT=...`.")
 
     def _database(self) -> str:
         settings = DatabaseSettings()
@@ -243,6 +250,33 @@ class Stack:
             record=self._home.record(name),
             patience_s=GRACE_S + 2,
         )
+
+
+def _check_settings() -> None:
+    """What API and worker would refuse later, in their logs. Raises `LocalStackError` and ValidationError."""
+    settings = Settings.load()
+    try:
+        OutboundPolicy.of(settings.outbound.allowed_networks, settings.outbound.allowed_hosts)
+        if settings.secret.revealed():
+            keyring_of(settings)
+        offer_of(settings)
+    except ValueError as error:
+        raise LocalStackError(f"A setting is wrong. {str(error).rstrip('.')}.") from error
+    vacant = [
+        f"{profile} {seat}"
+        for profile in PROFILE_NAMES
+        for seat in SEATS
+        if settings.llm.base_url and not settings.profile.named(profile, seat)
+    ]
+    if vacant:
+        advice = nobody_plays(vacant)
+        raise LocalStackError(f"{variable(LlmSettings, 'base_url')} is set, but {advice}")
+
+
+def _near(path: Path) -> Path:
+    """The path as a person in this folder would write it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _answers(url: str) -> bool:
