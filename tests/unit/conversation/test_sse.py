@@ -7,8 +7,9 @@ import json
 
 import pytest
 
+from parley.server.conversation import sse
 from parley.server.conversation.narrate import WireEvent
-from parley.server.conversation.sse import PING, Outgoing, encoded
+from parley.server.conversation.sse import MOST_WAITING_BYTES, PING, Outgoing, encoded
 
 SEPARATORS = "\r\n|\r|\n|\x0b|\x0c|\x1c|\x1d|\x1e|\x85|\u2028|\u2029"
 
@@ -101,3 +102,30 @@ async def test_closing_ends_a_stream_that_waits() -> None:
     await asyncio.sleep(0)
     outgoing.close()
     assert await reading == []
+
+
+async def test_conversation_waits_for_a_reader_who_is_far_behind() -> None:
+    outgoing = Outgoing(ping_s=30.0)
+    outgoing.put([event("x" * (MOST_WAITING_BYTES + 1))])
+    waiting = asyncio.create_task(outgoing.has_room())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    batches = outgoing.batches()
+    await anext(batches)
+    following = asyncio.create_task(anext(batches))  # the first batch counts as taken when the next is wanted
+    assert await waiting
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+
+
+async def test_reader_who_takes_nothing_counts_as_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "STALLED_S", 0.01)
+    outgoing = Outgoing(ping_s=30.0)
+    outgoing.put([event("x" * (MOST_WAITING_BYTES + 1))])
+    assert not await outgoing.has_room()
+
+
+async def test_reader_who_keeps_up_is_never_waited_for() -> None:
+    outgoing = Outgoing(ping_s=30.0)
+    outgoing.put([event("x" * 1_000)])
+    assert await outgoing.has_room()

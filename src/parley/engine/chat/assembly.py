@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from parley.engine.chat.calls import OpenCalls
+from parley.engine.chat.calls import MAX_CALLS, MAX_NAME_CHARS, OpenCalls
 from parley.engine.chat.content import WordsKind
 from parley.engine.messages import Part, ToolResult
 from parley.engine.text import clean, ends_in_half
@@ -51,15 +51,18 @@ class Assembly:
         """Add to the result of the call `call_id`; without an id, of the first call not yet answered."""
         if self._calls:
             self.end()
-        call_id = clean(call_id) or self._first_unanswered()
+        call_id = clean(call_id[:MAX_NAME_CHARS]) or self._first_unanswered()
         if not call_id:
             self._note("a tool result that belongs to no call was skipped")
             return
         if call_id != self._result_id:
             self.end()
+            if len(self._answered) >= MAX_CALLS:
+                self._note(f"more than {MAX_CALLS} tool results in one answer were left out")
+                return
             self._result_id = call_id
         self.added += 1
-        self._result_name = self._result_name or name
+        self._result_name = self._result_name or name[:MAX_NAME_CHARS]
         self._result.append(content)
 
     def take(self) -> list[Part]:

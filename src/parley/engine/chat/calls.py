@@ -12,6 +12,10 @@ from parley.engine.text import clean
 _Slot: TypeAlias = tuple[str, int | str]
 _BeginsAnother: TypeAlias = Callable[["_OpenCall", str, str, str], bool]
 
+MAX_CALLS = 256
+"""Calls of one answer that are kept; no agent needs more, and each is sent on in every later turn."""
+MAX_NAME_CHARS = 256
+"""Ids and names are cut there; providers bound them at 64 or less."""
 _MAX_CHECKED_CHARS = 16_384
 """Longer arguments are not read while they grow: reading them at each piece costs their length squared."""
 
@@ -82,7 +86,11 @@ class OpenCalls:
         arguments = _arguments(function.get("arguments"))
         if not (call_id or name or arguments):
             return False
-        self._place(piece.get("index"), position, call_id, name, arguments).add(call_id, name, arguments)
+        call = self._place(piece.get("index"), position, call_id, name, arguments)
+        if call is None:
+            self._note(f"more than {MAX_CALLS} tool calls in one answer were left out")
+            return False
+        call.add(call_id, name, arguments)
         return True
 
     def close(self) -> Iterator[ToolCall]:
@@ -97,7 +105,7 @@ class OpenCalls:
         self._open.clear()
         self._by_slot.clear()
 
-    def _place(self, index: Any, position: int, call_id: str, name: str, arguments: str) -> _OpenCall:
+    def _place(self, index: Any, position: int, call_id: str, name: str, arguments: str) -> _OpenCall | None:
         if isinstance(index, int | str):
             slot: _Slot = ("index", index)
             begins_another: _BeginsAnother = _begins_another_at_index
@@ -108,6 +116,8 @@ class OpenCalls:
             begins_another = _begins_another_at_position
         call = self._by_slot.get(slot)
         if call is None or begins_another(call, call_id, name, arguments):
+            if len(self._open) + len(self._closed) >= MAX_CALLS:
+                return None
             call = _OpenCall()
             self._open.append(call)
             self._by_slot[slot] = call
@@ -142,7 +152,7 @@ def _begins_another_at_position(call: _OpenCall, call_id: str, name: str, argume
 
 
 def _word(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    return value[:MAX_NAME_CHARS] if isinstance(value, str) else ""
 
 
 def _arguments(value: Any) -> str:

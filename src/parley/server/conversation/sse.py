@@ -19,6 +19,10 @@ from parley.server.kit.tasks import end_tasks
 BATCH_S = 0.02
 """One send every 20 ms: below what an eye sees, and a third of the cost of one send an event."""
 PING = b": ping\n\n"
+MOST_WAITING_BYTES = 1_000_000
+"""What a slow reader may be behind before the conversation waits for it; looked at after each entry."""
+STALLED_S = 60.0
+"""A reader that takes nothing for so long has left, though its connection is still open."""
 FAREWELL_S = 2.0
 """Wait for the terminal event of a stream that we end; as long as a cancellation may take."""
 
@@ -57,18 +61,33 @@ class Outgoing:
         self._ping_s = ping_s
         self._gathered = gathered
         self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
         self._arrived = asyncio.Event()
+        self._taken = asyncio.Event()
         self._is_closed = False
 
     def put(self, events: Iterable[WireEvent]) -> None:
         """Send these events, in order."""
         for event in events:
-            self._waiting.append(encoded(event))
+            line = encoded(event)
+            self._waiting.append(line)
+            self._waiting_bytes += len(line)
             self._arrived.set()
 
     def stir(self) -> None:
         """There is something to be gathered."""
         self._arrived.set()
+
+    async def has_room(self) -> bool:
+        """Wait until little enough is waiting. False if the reader takes nothing for `STALLED_S`."""
+        while self._waiting_bytes > MOST_WAITING_BYTES:
+            self._taken.clear()
+            try:
+                async with asyncio.timeout(STALLED_S):
+                    await self._taken.wait()
+            except TimeoutError:
+                return False
+        return True
 
     def close(self) -> None:
         """Nothing more will come."""
@@ -87,6 +106,8 @@ class Outgoing:
             batch, self._waiting = b"".join(self._waiting), []
             if batch:
                 yield batch
+            self._waiting_bytes -= len(batch)
+            self._taken.set()
             if is_last:
                 return
             await asyncio.sleep(BATCH_S)

@@ -128,7 +128,7 @@ class DirectEvaluations:
             raise
         tariff = tariff_of(snapshot, order.multiplier, metered=order.standing.metered)
         telling = Telling(Narrator(spec.max_turns), self._limits.ping_s)
-        holding = _Holding(spec, parties, tariff, account, telling)
+        holding = _Holding(spec, parties, guard, tariff, account, telling)
         task = asyncio.create_task(self._hold(holding, guard, order.call_id), name="direct-evaluation")
         self._open[order.call_id] = _Open(order.account_id, guard, task)
         return telling.outgoing
@@ -170,10 +170,17 @@ class _Holding:
     """One direct evaluation under way."""
 
     def __init__(
-        self, spec: Spec, parties: Parties, tariff: Tariff, account: DirectAccount, telling: Telling
+        self,
+        spec: Spec,
+        parties: Parties,
+        guard: DirectGuard,
+        tariff: Tariff,
+        account: DirectAccount,
+        telling: Telling,
     ) -> None:
         self._spec = spec
         self._parties = parties
+        self._guard = guard
         self._tariff = tariff
         self._account = account
         self._telling = telling
@@ -209,6 +216,8 @@ class _Holding:
                     return event
                 self._account.spend(self._tariff.charge(event))
                 self._telling.keep(event)
+                if not await self._telling.outgoing.has_room():
+                    self._guard.stop(CANCELLED)
         raise RuntimeError("a conversation ended without an end")
 
 
