@@ -79,8 +79,8 @@ _DOCS: dict[str, Any] = {
 }
 
 
-@router.post("/agentic-tests", summary="Evaluate and stream", **_DOCS)
 @router.post("/validations", summary="Evaluate and stream (alias)", **_DOCS)
+@router.post("/agentic-tests", summary="Evaluate and stream", **_DOCS)
 async def evaluate(
     request: Request,
     caller: Runner,
