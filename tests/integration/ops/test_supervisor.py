@@ -32,8 +32,14 @@ def watched(supervisor: Supervisor, *programs: Program, restart: bool = False) -
     return children
 
 
-def request_later(after_s: float, number: signal.Signals) -> None:
-    threading.Timer(after_s, os.kill, (os.getpid(), number)).start()
+def request_when_up(child: Program, folder: Path, number: signal.Signals) -> None:
+    """Ask to stop once the child runs: before that nobody may be listening yet."""
+
+    def request() -> None:
+        assert eventually(lambda: child.log.exists() and is_up(folder))
+        os.kill(os.getpid(), number)
+
+    threading.Thread(target=request).start()
 
 
 def test_a_child_that_dies_stops_the_stack_with_its_last_lines(tmp_path: Path) -> None:
@@ -78,9 +84,10 @@ def test_a_stop_request_ends_every_child_and_gives_the_signals_back(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     before = signal.getsignal(number)
-    request_later(0.5, number)
+    child = program(tmp_path, "child", OBEDIENT)
+    request_when_up(child, tmp_path, number)
     with pytest.raises(StopRequested):
-        watched(Supervisor(lambda _line: None), program(tmp_path, "child", OBEDIENT))
+        watched(Supervisor(lambda _line: None), child)
     assert list(tmp_path.glob("*.pid.json")) == []
     assert signal.getsignal(number) == before
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -32,9 +33,13 @@ A_TEST = Wanted(resources=0, is_integrated=False)
 
 @pytest.fixture
 async def free(stage_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
-    """A stage whose account is on plan free: five starts a minute, one slot."""
+    """A stage whose account is on plan free: five starts a minute, one slot.
+
+    Two hundred starts stand in one line for ten connections; on a slow machine that takes a while.
+    """
     monkeypatch.setattr(retry, "BASE_S", 0.02)
-    async with open_stage(stage_settings, plan="free") as stage:
+    patient = stage_settings.database.model_copy(update={"pool_timeout_s": 50.0})
+    async with open_stage(dataclasses.replace(stage_settings, database=patient), plan="free") as stage:
         yield stage
 
 
