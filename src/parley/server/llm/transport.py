@@ -49,7 +49,7 @@ REUSE_WAIT_S: Final = 0.1
 GATHER_S: Final = 0.02
 """Words that come this soon after others are read together with what comes meanwhile: the eye sees no
 difference, and to wake a conversation for every token costs most of what a token costs. The first words
-and the end of an answer wait for nothing."""
+wait for nothing; the end of an answer may be seen this much later."""
 GATHER_BELOW_BYTES: Final = 16_384
 """A read as large as this is part of a flood, which is not made slower."""
 
