@@ -339,10 +339,13 @@ class Subject:
         """All of them, in the order of the table."""
         test, scope = self._tenants.main_test, self._tenants.scope
         self._due = await self._ids(_DUE_SET, self._tenants.accounts, test)
-        by_age = "SELECT id FROM runs WHERE account_id = $1 AND test_id = $2 ORDER BY id OFFSET {} LIMIT 1"
-        count = len(await self._ids(by_age.format(0).replace(" LIMIT 1", ""), scope.account_id, test))
-        [middle] = await self._ids(by_age.format(count // 2), scope.account_id, test)
-        newest = Paging()
+        by_age = "SELECT id FROM runs WHERE account_id = $1 AND test_id = $2 ORDER BY id"
+        runs = await self._ids(by_age, scope.account_id, test)
+        middle = runs[len(runs) // 2]
+        tests = await self._ids(
+            "SELECT id FROM agentic_tests WHERE account_id = $1 ORDER BY id LIMIT 51", scope.account_id
+        )
+        newest, oldest = Paging(), Paging(before=tests[-1])
         return [
             Measure(name="tick, nothing due", act=self._scheduler.once),
             Measure(
@@ -352,10 +355,12 @@ class Subject:
                 after=self._forget_fired,
             ),
             Measure(name="tests, first page", act=lambda: self._tests(newest)),
+            Measure(name="tests, last page", act=lambda: self._tests(oldest)),
             Measure(name="tests, a page of one gateway", act=lambda: self._tests(newest, gateway=True)),
             Measure(name="tests, search without a hit", act=lambda: self._tests(newest, search="nowhere")),
             Measure(name="runs, first page", act=lambda: self._runs(newest)),
             Measure(name="runs, a page from the middle", act=lambda: self._runs(Paging(before=middle))),
+            Measure(name="runs, of the oldest test", act=lambda: self._runs(newest, test_id=tests[0])),
             Measure(name="runs, only failed (1 in 10)", act=lambda: self._runs(newest, "failed")),
             Measure(name="runs, only cancelled (none)", act=lambda: self._runs(newest, "cancelled")),
             Measure(name="run, all that was said", act=lambda: self._detail(middle)),
@@ -403,9 +408,10 @@ class Subject:
             rows, _ = await tests_service.listed(session, scope, paging, search=search, gateway=reference)
             await runs_service.latest(session, scope, [one.row.id for one in rows])
 
-    async def _runs(self, paging: Paging, state: str | None = None) -> None:
+    async def _runs(self, paging: Paging, state: str | None = None, test_id: UUID | None = None) -> None:
         async with self._database.session() as session:
-            await runs_service.listed(session, self._tenants.scope, self._tenants.main_test, state, paging)
+            test_id = test_id or self._tenants.main_test
+            await runs_service.listed(session, self._tenants.scope, test_id, state, paging)
 
     async def _detail(self, run_id: UUID) -> None:
         async with self._database.session() as session:
@@ -413,7 +419,7 @@ class Subject:
 
     async def _usage(self) -> None:
         now = datetime.now(UTC)
-        start, end = now - timedelta(hours=20), now - timedelta(hours=8)
+        start, end = now - timedelta(hours=23), now - timedelta(hours=1)
         async with self._database.session() as session:
             await usage_report(session, self._tenants.scope, start.isoformat(), end.isoformat(), now)
 
