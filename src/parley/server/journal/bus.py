@@ -16,6 +16,7 @@ from uuid import UUID
 
 import orjson
 from redis.asyncio import Redis
+from redis.asyncio.client import Pipeline
 from redis.exceptions import RedisError
 
 from parley.engine.events import ENTRY, Delta, Entry, Opened, Shown
@@ -120,7 +121,17 @@ class Publisher:
             await asyncio.sleep(FLUSH_S)
 
     async def _flush(self) -> None:
-        pipeline = self._redis.pipeline(transaction=False)
+        async with self._redis.pipeline(transaction=False) as pipeline:
+            self._fill(pipeline)
+            if not len(pipeline):
+                return
+            try:
+                await pipeline.execute()
+            except (RedisError, OSError) as error:
+                _log.warning("live bus away, watchers read the journal: %s", type(error).__name__)
+                await asyncio.sleep(1.0)
+
+    def _fill(self, pipeline: Pipeline) -> None:
         dirty, self._dirty = self._dirty, set()
         for run_id in dirty:
             pending, key = self._of(run_id), stream_key(self._prefix, run_id)
@@ -132,12 +143,6 @@ class Publisher:
             if run_id in self._ended:
                 self._ended.discard(run_id)
                 del self._runs[run_id]
-        if len(pipeline):
-            try:
-                await pipeline.execute()
-            except (RedisError, OSError) as error:
-                _log.warning("live bus away, watchers read the journal: %s", type(error).__name__)
-                await asyncio.sleep(1.0)
 
 
 def _packed(deltas: Sequence[Delta]) -> list[list[Any]]:
