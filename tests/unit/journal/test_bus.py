@@ -40,6 +40,12 @@ class FakePipeline:
         self._redis = redis
         self._added: list[tuple[str, bytes]] = []
 
+    async def __aenter__(self) -> FakePipeline:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._added.clear()
+
     def __len__(self) -> int:
         return len(self._added)
 
