@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from parley.engine.events import SCOPES, Failure, HookCalled, Scope, Speaking, Verdict
 from parley.engine.judging.trajectory import judge_is_due, verdict_of
+from parley.engine.simulator.prompt import Nudge
 from parley.engine.spec import MAX_ATTEMPTS, MAX_ROUNDS, Hook, HookEvent, Spec
 from parley.engine.state import WORKER_LOST, State
 from parley.engine.talk import Exchange
 
 MAX_TAKEOVERS = 3
 """Lost workers without a new entry after which a conversation is given up (product contract)."""
-
-Nudge: TypeAlias = Literal["empty", "rejected", "repeated"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
