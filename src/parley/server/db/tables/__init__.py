@@ -5,6 +5,7 @@ from parley.server.db.tables.accounts import Account
 from parley.server.db.tables.agentic_tests import AgenticTest
 from parley.server.db.tables.ai_gateways import AiGateway
 from parley.server.db.tables.api_keys import ApiKey
+from parley.server.db.tables.browser_sessions import BrowserSession, SignInLink
 from parley.server.db.tables.channels import Channel
 from parley.server.db.tables.deliveries import Delivery
 from parley.server.db.tables.direct_calls import DirectCall
@@ -26,6 +27,7 @@ __all__ = [
     "AgenticTest",
     "AiGateway",
     "ApiKey",
+    "BrowserSession",
     "Channel",
     "Delivery",
     "DirectCall",
@@ -41,5 +43,6 @@ __all__ = [
     "RetentionOverride",
     "Run",
     "RunEntry",
+    "SignInLink",
     "Table",
 ]
