@@ -447,8 +447,8 @@ async def scheduling(url: str) -> AsyncIterator[tuple[Database, Scheduler]]:
         await database.close()
 
 
-async def measured(server_url: str, sizes: Sequence[int]) -> dict[str, list[float]]:
-    """Milliseconds of each measure, by size.
+async def measured(server_url: str, sizes: Sequence[int], only: str) -> dict[str, list[float]]:
+    """Milliseconds of each measure whose name contains `only`, by size.
 
     All histories are there before anything is measured, and they take turns: a machine that is slow for
     a minute is slow for all of them.
@@ -457,6 +457,8 @@ async def measured(server_url: str, sizes: Sequence[int]) -> dict[str, list[floa
         subjects = [await _filled(opened, server_url, size) for size in sizes]
         found = {}
         for same in zip(*[await subject.measures() for subject in subjects], strict=True):
+            if only not in same[0].name:
+                continue
             rounds = [[await one.once_ms() for one in same] for _ in range(REPETITIONS + 1)][1:]
             found[same[0].name] = [statistics.median(times) for times in zip(*rounds, strict=True)]
             _tell(f"{same[0].name}: {' '.join(f'{ms:.2f}' for ms in found[same[0].name])} ms")
@@ -587,6 +589,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--sizes", type=int, nargs="*", default=SIZES, metavar="RUNS", help="none: no histories"
     )
+    parser.add_argument("--only", default="", metavar="WORDS", help="only lines whose name contains this")
     parser.add_argument("--due", type=int, default=DUE_TESTS, metavar="TESTS", help="0: no schedulers")
     parser.add_argument("--scheduler", metavar="URL", help=argparse.SUPPRESS)
     return parser.parse_args(given)
@@ -601,7 +604,7 @@ def main(given: Sequence[str] | None = None) -> int:
         return 0
     with server() as url:
         if asked.sizes:
-            found = asyncio.run(measured(url, asked.sizes))
+            found = asyncio.run(measured(url, asked.sizes, asked.only))
             print(
                 f"\n{table(asked.sizes, found)}\n\n{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}",
                 flush=True,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias, cast
 from uuid import UUID
 
-from sqlalchemy import Select, func, update
+from sqlalchemy import Select, func, text, update
 from sqlalchemy.orm import defer
 
 from parley.server.db.repository import Repository
@@ -33,6 +33,14 @@ class AgenticTestRepository(Repository[AgenticTest]):
         if lock is not None:
             statement = statement.with_for_update(read=lock == "against_change")
         return cast("AgenticTest | None", await self.session.scalar(statement))
+
+    async def plan_for_this_search(self) -> None:
+        """Have this transaction's statements planned for their values.
+
+        Whether names are looked up by their trigrams or read one by one depends on what is searched for,
+        which a plan kept for any search cannot know.
+        """
+        await self.session.execute(text("SET LOCAL plan_cache_mode = force_custom_plan"))
 
     def listed(self, search: str | None, target: UUID | str | None) -> Select[AgenticTest]:
         """A SELECT for a list, without the large fields. `target` is a gateway's id or `@vendor/name`."""

@@ -153,6 +153,8 @@ async def listed(
     """A page of tests, newest first; `search` looks into names, `gateway` is a slug, id or `@vendor/name`."""
     tests = AgenticTestRepository(session, scope)
     target = await _filtered_target(session, scope, gateway) if gateway else None
+    if search:
+        await tests.plan_for_this_search()
     rows, page = await tests.page(tests.listed(search, target), paging)
     gateway_ids = {row.gateway_id for row in rows if row.gateway_id is not None}
     slugs = await GatewayView(session, scope).slugs(list(gateway_ids)) if gateway_ids else {}

@@ -14,7 +14,8 @@ from parley.server.db.base import Dated, Owned, Table, same_account
 from parley.server.kit.money import ZERO_USD
 
 OPEN_STATES = ("pending", "running")
-STATES = (*OPEN_STATES, "succeeded", "failed", "cancelled")
+ENDED_STATES = ("succeeded", "failed", "cancelled")
+STATES = (*OPEN_STATES, *ENDED_STATES)
 
 
 class Run(Owned, Dated, Table):
@@ -32,6 +33,25 @@ class Run(Owned, Dated, Table):
         same_account("test_id", "agentic_tests"),
         Index("uq_runs_id", "id", unique=True),
         Index("ix_runs_test", "account_id", "test_id", "id"),
+        # A page of one state: statements name the state itself, so that its small index always wins
+        # over the one above, also in a plan made for any test.
+        *(
+            Index(
+                f"ix_runs_test_{state}",
+                "account_id",
+                "test_id",
+                "id",
+                postgresql_where=text(f"state = '{state}'"),
+            )
+            for state in ENDED_STATES
+        ),
+        Index(
+            "ix_runs_test_open",
+            "account_id",
+            "test_id",
+            "id",
+            postgresql_where=text("state IN ('pending', 'running')"),
+        ),
         # One run for each due time, whoever starts it; also finds a test's last scheduled run.
         Index(
             "uq_runs_scheduled",
