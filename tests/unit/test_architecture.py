@@ -124,12 +124,17 @@ def test_room_that_nobody_placed_fails_the_check(planted: subprocess.CompletedPr
     assert "- parley.server.unplaced" in planted.stdout
 
 
-def test_engine_needs_the_standard_library_and_pydantic_only() -> None:
+def test_engine_needs_the_standard_library_pydantic_and_the_libraries_of_its_checks() -> None:
     graph = grimp.build_graph("parley", include_external_packages=True, cache_dir=None)
     engine = {"parley.engine", *graph.find_descendants("parley.engine")}
-    imported = {name for module in engine for name in graph.find_modules_directly_imported_by(module)}
-    outside = {name.partition(".")[0] for name in imported} - {"parley"}
-    assert outside - sys.stdlib_module_names <= {"pydantic", "pydantic_core"}
+    checks = graph.find_descendants("parley.engine.checks")
+
+    def outside(modules: set[str]) -> set[str]:
+        imported = {name for module in modules for name in graph.find_modules_directly_imported_by(module)}
+        return {name.partition(".")[0] for name in imported} - {"parley"} - sys.stdlib_module_names
+
+    assert outside(engine - checks) <= {"pydantic", "pydantic_core"}
+    assert outside(checks) <= {"pydantic", "re2", "jsonschema", "referencing"}
 
 
 def test_engine_quotes_addresses_but_opens_none() -> None:
