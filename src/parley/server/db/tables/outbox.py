@@ -18,7 +18,7 @@ class OutboxRow(Table):
     """
 
     __tablename__ = "outbox"
-    __table_args__ = (Index("ix_outbox_due", "kind", "due_at"),)
+    __table_args__ = (Index("ix_outbox_due", "kind", "due_at"), Index("ix_outbox_created_at", "created_at"))
 
     account_id: Mapped[UUID] = mapped_column(ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True)
     kind: Mapped[str] = mapped_column(primary_key=True)
