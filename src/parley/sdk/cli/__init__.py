@@ -8,10 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from parley.sdk.cli import run_command, start_commands
+from parley.sdk.cli.ending import CANNOT
+
 COMMANDS = "parley.commands"
 """Entry points of this group are Typer apps; their commands stand beside our own."""
-FAILED = 2
-"""Exit code of anything that could not be done."""
 
 _HELP = """Test conversational agents the way people use them.
 
@@ -31,7 +32,7 @@ def main() -> None:
             f"This command needs the server, and {error.name} is not installed: "
             "pip install 'parley-evals[local]' (or [server] without embedded databases).\n"
         )
-        sys.exit(FAILED)
+        sys.exit(CANNOT)
 
 
 def build_app() -> typer.Typer:
@@ -54,6 +55,8 @@ def build_app() -> typer.Typer:
     ) -> None:
         pass
 
+    start_commands.register(app)
+    run_command.register(app)
     for offered in importlib.metadata.entry_points(group=COMMANDS):
         part: Any = offered.load()
         app.add_typer(part)

@@ -1,0 +1,52 @@
+"""How a command ends: exit codes, and expected faults as one sentence."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import typer
+
+PASSED, FAILED, CANNOT, INTERRUPTED = 0, 1, 2, 130
+"""Good; bad; could not be decided (settings, network, too little to say); Ctrl-C."""
+PANEL = "Test your agent"
+"""Where the customers' commands stand in the help."""
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """End with a sentence for every expected fault, and with `INTERRUPTED` after Ctrl-C or SIGTERM."""
+    from parley.sdk.errors import ParleyError
+
+    try:
+        with _terminated_like_ctrl_c():
+            yield
+    except ParleyError as error:
+        say(str(error))
+        raise typer.Exit(CANNOT) from None
+    except BrokenPipeError:
+        # Whoever read our output has seen enough.
+        raise typer.Exit(CANNOT) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def say(text: str) -> None:
+    """A line for people, out of the way of what a program reads."""
+    typer.echo(text, err=True)
+
+
+@contextmanager
+def _terminated_like_ctrl_c() -> Iterator[None]:
+    """A pipeline that is cancelled sends SIGTERM; what was started is to be cancelled then as well."""
+
+    def interrupt(_: int, __: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,85 @@
+"""Words that arrive bit by bit, wrapped at the width of the terminal. It only ever appends."""
+
+from __future__ import annotations
+
+import re
+
+from rich.console import Console
+from rich.text import Text
+
+LABEL_WIDTH = 10
+_NARROWEST = 24
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def harmless(text: str) -> str:
+    """Without control characters: an llm must not be able to steer the terminal."""
+    return _CONTROL.sub("", text)
+
+
+class Paragraphs:
+    """Labelled paragraphs; at most one is open, and its last word is held until it is whole."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._column = 0
+        self._word = ""
+        self._style = ""
+        self._is_open = False
+
+    def whole(self, label: str, text: str, style: str = "") -> None:
+        """A paragraph at once."""
+        self.begin(label, style)
+        self.add(text, style)
+        self.end()
+
+    def begin(self, label: str, style: str = "") -> None:
+        """Open a paragraph; one that is open is closed first."""
+        self.end()
+        self._write(label.rjust(LABEL_WIDTH - 2) + "  ", style)
+        self._column, self._is_open = LABEL_WIDTH, True
+
+    def add(self, text: str, style: str = "") -> None:
+        """More words."""
+        if style != self._style:
+            self._release()
+            self._style = style
+        for piece in re.split(r"(\s)", harmless(text)):
+            if piece.isspace():
+                self._release()
+                self._gap(piece)
+            else:
+                self._word += piece
+
+    def end(self) -> None:
+        """Close the open paragraph, if there is one."""
+        if self._is_open:
+            self._release()
+            self._write("\n", "")
+            self._is_open, self._style = False, ""
+
+    def _gap(self, space: str) -> None:
+        if space == "\n":
+            self._break()
+        elif self._column > LABEL_WIDTH:
+            self._write(" ", "")
+            self._column += 1
+
+    def _release(self) -> None:
+        word, self._word = self._word, ""
+        if not word:
+            return
+        width = max(self._console.width, _NARROWEST)
+        size = Text(word).cell_len
+        if self._column > LABEL_WIDTH and self._column + size > width:
+            self._break()
+        self._write(word, self._style)
+        self._column += size
+
+    def _break(self) -> None:
+        self._write("\n" + " " * LABEL_WIDTH, "")
+        self._column = LABEL_WIDTH
+
+    def _write(self, text: str, style: str) -> None:
+        self._console.print(Text(text, style=style), end="", soft_wrap=True)
+        self._console.file.flush()

@@ -1,0 +1,37 @@
+"""`parley whoami` and `parley init`: the first steps."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from parley.sdk.cli.ending import PANEL, plainly
+from parley.sdk.cli.options import AsJson
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("whoami", rich_help_panel=PANEL)(whoami)
+
+
+def whoami(as_json: AsJson = False) -> None:
+    """Tell which service is used, with whose key, and where both were found.
+
+    Examples:
+
+      parley whoami
+
+      PARLEY_URL=https://parley.example PARLEY_API_KEY=sk-par-... parley whoami --json
+    """
+    with plainly():
+        from parley.sdk import Client
+
+        with Client() as client:
+            me = client.account.whoami()
+        if as_json:
+            typer.echo(json.dumps({"url": client.connection.url, **me.model_dump(mode="json")}, indent=2))
+            return
+        typer.echo(f"service  {client.connection.url} (from {client.connection.source})")
+        typer.echo(f"account  {me.account_name} {me.account_id}, plan {me.plan}")
+        typer.echo(f"key      {me.kind}, {', '.join(me.scopes) or 'no scopes'}")
