@@ -36,18 +36,19 @@ def _fits(match: Mapping[str, Any] | None, arguments: str) -> bool:
         return True
     try:
         given = json.loads(arguments.strip() or "{}")  # many llms write nothing for no arguments
-        return _contains(given, match)
+        return contains(given, match)
     except (ValueError, RecursionError):
         return False
 
 
-def _contains(given: object, wanted: object) -> bool:
+def contains(given: object, wanted: object) -> bool:
+    """Whether `given` holds all of `wanted`: objects by subset, lists and values whole, compared by value."""
     if isinstance(wanted, Mapping):
         return isinstance(given, Mapping) and all(
-            key in given and _contains(given[key], value) for key, value in wanted.items()
+            key in given and contains(given[key], value) for key, value in wanted.items()
         )
     if isinstance(wanted, list | tuple):
-        return isinstance(given, list) and len(given) == len(wanted) and all(map(_contains, given, wanted))
+        return isinstance(given, list) and len(given) == len(wanted) and all(map(contains, given, wanted))
     if isinstance(wanted, bool) or isinstance(given, bool):
         return given is wanted
     return given == wanted

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
-from typing import Any, Literal, NoReturn, TypeAlias
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import Any, Literal, TypeAlias
 
 from parley.engine.chat.pieces import FinishReason
+from parley.engine.judging.claims import ClaimUnreadable, claims
 from parley.engine.simulator.blank import is_blank
 from parley.engine.text import clean
 
@@ -31,9 +31,6 @@ _DIGITS = Context(prec=28, rounding=ROUND_HALF_EVEN)
 """More digits than any llm means; those of a number that cannot be less than 0 or more than 1."""
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,99})?")
 """What a score in quotes may look like: no sign, percent, fraction, comma or exponent."""
-_MARK = re.compile(
-    r'(?P<object>\{\s*["}])|<(?P<closing>/?)(?P<tag>think|thinking|thought|reasoning)\s*>', re.IGNORECASE
-)
 _KEYS = frozenset({"reasoning", "score"})
 
 
@@ -86,36 +83,10 @@ def read_opinion(text: str, finish_reason: FinishReason, refused: bool) -> ReadO
 
 
 def _claims(text: str) -> list[dict[str, Any]]:
-    """The objects outside of thinking that hold `reasoning` or `score`, in one pass over `text`."""
-    claims: list[dict[str, Any]] = []
-    at = 0
-    while mark := _MARK.search(text, at):
-        if mark["object"]:
-            value, at = _object(text, mark.start())
-            if not _KEYS.isdisjoint(value):
-                claims.append(value)
-        elif mark["closing"]:
-            # Some templates open the thinking in the prompt, so that a reply only closes it.
-            claims.clear()
-            at = mark.end()
-        else:
-            at = _end_of_thinking(text, mark)
-    return claims
-
-
-def _end_of_thinking(text: str, opening: re.Match[str]) -> int:
-    closing = re.compile(rf"</{opening['tag']}\s*>", re.IGNORECASE).search(text, opening.end())
-    return closing.end() if closing else len(text)
-
-
-def _object(text: str, start: int) -> tuple[dict[str, Any], int]:
     try:
-        value, end = _DECODER.raw_decode(text, start)
-    except RecursionError:
-        raise OpinionUnreadable("opinion_malformed", "The reply's JSON was nested too deeply.") from None
-    except (ValueError, InvalidOperation):
-        raise OpinionUnreadable("opinion_malformed", "The reply's JSON could not be read.") from None
-    return value, end
+        return claims(text, _KEYS)
+    except ClaimUnreadable as unreadable:
+        raise OpinionUnreadable("opinion_malformed", unreadable.problem) from None
 
 
 def _opinion(claim: dict[str, Any]) -> ReadOpinion:
@@ -133,23 +104,3 @@ def _score(value: object) -> Decimal:
     if not 0 <= value <= 1:
         raise OpinionUnreadable("opinion_out_of_range", '"score" must lie between 0 and 1.')
     return _DIGITS.plus(value)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise OpinionUnreadable("opinion_malformed", "The reply's JSON gave one key twice.")
-    return value
-
-
-def _refuse_constant(_name: str) -> NoReturn:
-    raise OpinionUnreadable("opinion_malformed", "The reply's JSON held a number that is not finite.")
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique,
-    parse_float=Decimal,
-    parse_int=Decimal,
-    parse_constant=_refuse_constant,
-    strict=False,
-)
