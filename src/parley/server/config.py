@@ -371,6 +371,46 @@ class RetentionSettings(Group):
     )
 
 
+class TelemetrySettings(Group):
+    """What operators see of a process: its metrics page, and traces sent to a collector."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_TELEMETRY_")
+
+    metrics_host: str = Field(
+        default="127.0.0.1",
+        description="Address of a worker's page; keep it away from customers' networks. The API's page is on "
+        "the operators' address.",
+    )
+    metrics_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        description="Port on which a worker answers `/metrics`, `/livez` and `/readyz`; 0 takes a free one, "
+        "none: it opens no port. `/metrics` wants `PARLEY_ADMIN_TOKEN` if there is one.",
+    )
+    otlp_url: str = Field(
+        default="",
+        description="Base address of an OTLP collector over HTTP, such as `http://collector:4318`; `/v1/traces` "
+        "is added. None: nothing is traced.",
+    )
+    otlp_headers: SecretStr = Field(
+        default=SecretStr(""),
+        description="Headers for the collector, as `name=value` separated by commas.",
+    )
+    sample_ratio: float = Field(
+        default=1.0, ge=0, le=1, description="Part of the runs and direct evaluations that is traced."
+    )
+    content: bool = Field(
+        default=False,
+        description="Whether traces hold what was said. Then the collector holds customers' words.",
+    )
+
+    def header_pairs(self) -> dict[str, str]:
+        """The collector's headers."""
+        lines = (line.partition("=") for line in self.otlp_headers.get_secret_value().split(","))
+        return {name.strip(): value.strip() for name, _, value in lines if name.strip()}
+
+
 class LogSettings(Group):
     """Logs."""
 
@@ -401,6 +441,7 @@ class Settings:
     retention: RetentionSettings
     log: LogSettings
     admin: AdminSettings = field(default_factory=AdminSettings)
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 
     @staticmethod
     def load() -> Settings:
@@ -419,6 +460,7 @@ class Settings:
             retention=RetentionSettings(),
             log=LogSettings(),
             admin=AdminSettings(),
+            telemetry=TelemetrySettings(),
         )
 
 
@@ -435,6 +477,7 @@ GROUPS: tuple[type[Group], ...] = (
     RunSettings,
     SmtpSettings,
     RetentionSettings,
+    TelemetrySettings,
     LogSettings,
 )
 

@@ -54,6 +54,9 @@ from parley.server.queue.jobs import RunQueue, arq_redis
 from parley.server.resources.reader import ResourceLimits, ResourceReader
 from parley.server.retention.policy import RetentionRules
 from parley.server.runs.cancel import Canceller
+from parley.server.telemetry.metrics import Metrics
+from parley.server.telemetry.tracing import TraceRules, Tracing
+from parley.server.telemetry.watch import Watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +89,7 @@ class Services:
     channel_rules: ChannelRules
     messenger: Messenger
     stream_rules: StreamRules
+    watch: Watch
 
     async def end_streams(self) -> None:
         """End all open streams: direct evaluations with their terminal event, watchers to come back."""
@@ -134,10 +138,13 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     resources = resources_of(settings, calls)
     keyring = keyring_of(settings)
     offer = offer_of(settings)
-    maker = PartyMaker(
-        llms, offer.profiles, offer.integrated, GatewayVault(database, keyring), clock, deadlines_of(settings)
-    )
-    bus = await opened.enter_async_context(Publisher(redis, prefix))
+    watch = watch_of(settings)
+    if watch.tracing is not None:
+        opened.push_async_callback(watch.tracing.close)
+    vault = GatewayVault(database, keyring)
+    deadlines = deadlines_of(settings)
+    maker = PartyMaker(llms, offer.profiles, offer.integrated, vault, clock, deadlines, watch)
+    bus = await opened.enter_async_context(watch.bus(redis, prefix))
     queue = RunQueue(queueing, prefix)
     limits = DirectLimits(
         wall_time_s=settings.run.wall_time_s,
@@ -173,6 +180,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         channel_rules=ChannelRules(keyring, policy),
         messenger=Messenger(calls, mailer_of(settings), keyring, clock, settings.api.public_url),
         stream_rules=StreamRules(ping_s=settings.run.sse_ping_s, check_s=settings.run.stream_check_s),
+        watch=watch,
     )
 
 
@@ -258,6 +266,22 @@ def deadlines_of(settings: Settings) -> Deadlines:
     llm = settings.llm
     return Deadlines(
         first_piece_s=llm.first_token_timeout_s, idle_s=llm.idle_timeout_s, whole_s=llm.inference_timeout_s
+    )
+
+
+def watch_of(settings: Settings) -> Watch:
+    """What is watched: metrics where there is a page for them, traces where there is a collector."""
+    telemetry = settings.telemetry
+    has_page = bool(settings.admin.token.get_secret_value()) or telemetry.metrics_port is not None
+    rules = TraceRules(
+        url=telemetry.otlp_url,
+        headers=telemetry.header_pairs(),
+        ratio=telemetry.sample_ratio,
+        content=telemetry.content,
+    )
+    return Watch(
+        metrics=Metrics() if has_page else None,
+        tracing=Tracing.to_collector(rules) if telemetry.otlp_url else None,
     )
 
 

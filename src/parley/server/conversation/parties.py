@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID
 
+from parley.engine.events import Speaking
 from parley.engine.ports import Clock, Deadlines, Guard, Hooks, Parties, Speaker
 from parley.engine.spec import Spec
 from parley.engine.tools import MockTools
@@ -18,7 +19,9 @@ from parley.server.gateways.vault import GatewayVault
 from parley.server.llm.endpoint import Forwarded, ForwardMetadata, LlmEndpoint
 from parley.server.llm.integrated import IntegratedLlms
 from parley.server.llm.pool import LlmPool
+from parley.server.llm.prices import Prices
 from parley.server.llm.profiles import Profile, ProfileName
+from parley.server.telemetry.watch import UNWATCHED, Watch
 
 
 class TargetGone(Exception):
@@ -36,6 +39,7 @@ class PartyMaker:
         vault: GatewayVault,
         clock: Clock,
         deadlines: Deadlines,
+        watch: Watch = UNWATCHED,
     ) -> None:
         self._pool = pool
         self._profiles = profiles
@@ -43,6 +47,7 @@ class PartyMaker:
         self._vault = vault
         self._clock = clock
         self._deadlines = deadlines
+        self._watch = watch
 
     async def make(
         self, snapshot: Snapshot, spec: Spec, account_id: UUID, guard: Guard, hooks: Hooks
@@ -50,7 +55,7 @@ class PartyMaker:
         """The parties of one conversation. Raises `TargetGone`."""
         profile = self._profiles[snapshot.profile.name]
         gateway, gateway_deadlines = await self._target(snapshot, account_id)
-        return Parties(
+        parties = Parties(
             user=self._seated(profile.user.endpoint, snapshot.profile.user.model),
             gateway=gateway,
             judge=self._seated(profile.judge.endpoint, snapshot.profile.judge.model),
@@ -61,6 +66,7 @@ class PartyMaker:
             deadlines=self._deadlines,
             gateway_deadlines=gateway_deadlines,
         )
+        return self._watch.parties(parties, prices_of(snapshot))
 
     def _seated(self, endpoint: LlmEndpoint, model: str) -> Speaker:
         return self._pool.operator_speaker(replace(endpoint, model=model))
@@ -84,15 +90,20 @@ class PartyMaker:
         return self._pool.customer_speaker(endpoint, forwarded), _deadlines_of(target.facts, self._deadlines)
 
 
+def prices_of(snapshot: Snapshot) -> dict[Speaking, Prices]:
+    """The prices of the snapshot, by who speaks."""
+    return {
+        "user": snapshot.profile.user.prices.prices(),
+        "assistant": snapshot.gateway.prices.prices(),
+        "judge": snapshot.profile.judge.prices.prices(),
+    }
+
+
 def tariff_of(snapshot: Snapshot, multiplier: Decimal, *, metered: bool) -> Tariff:
     """What the conversation is charged: the snapshot's prices; the multiplier spares own gateways."""
     is_own = snapshot.gateway.kind == "gateway"
     return Tariff(
-        prices={
-            "user": snapshot.profile.user.prices.prices(),
-            "assistant": snapshot.gateway.prices.prices(),
-            "judge": snapshot.profile.judge.prices.prices(),
-        },
+        prices=prices_of(snapshot),
         multipliers={
             "user": multiplier,
             "assistant": Decimal(1) if is_own else multiplier,

@@ -6,8 +6,9 @@ No retries and no read deadlines here: the engine has the one layer of each.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from functools import cached_property
 from typing import Final
 
@@ -77,6 +78,16 @@ class OpenAiSpeaker:
         self._fixed = fixed_fields(endpoint, forwarded)
         self._connect_timeout_s = connect_timeout_s
         self._timeout = ClientTimeout(total=None, connect=connect_timeout_s)
+
+    def carrying(self, headers: Mapping[str, str]) -> OpenAiSpeaker:
+        """The same speaker, sending these headers too, except where the customer has set them."""
+        own = {name.lower() for name in self._headers}
+        loaded = copy(self)
+        loaded._headers = {
+            **self._headers,
+            **{name: value for name, value in headers.items() if name.lower() not in own},
+        }
+        return loaded
 
     async def attempt(
         self, messages: Sequence[Message], options: AttemptOptions

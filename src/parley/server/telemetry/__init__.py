@@ -1,0 +1,1 @@
+"""What operators see of the service: metrics and traces. Wraps ports; no conversation depends on it."""
