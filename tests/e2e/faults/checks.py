@@ -1,0 +1,287 @@
+"""What must hold when everything is over, read from the database, the queue, the streams and the logs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import asyncpg
+
+from tests.e2e.faults.load import Customers
+from tests.e2e.faults.processes import LEAVES_WITHIN_S, Fleet
+from tests.stage import Frame, is_terminal, told
+
+_MOST_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One promise: its name, how many things were looked at, and what broke it."""
+
+    name: str
+    looked_at: int
+    broken: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing broke it, and there was something to look at."""
+        return not self.broken
+
+    def __str__(self) -> str:
+        shown = "".join(f"\n      {one}" for one in self.broken[:_MOST_SHOWN])
+        more = len(self.broken) - _MOST_SHOWN
+        rest = f"\n      and {more} more" if more > 0 else ""
+        return f"  {'ok  ' if self.holds else 'FAIL'}  {self.name} ({self.looked_at}){shown}{rest}"
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A promise about rows: `broken` selects one text for each that breaks it, `all` counts them."""
+
+    name: str
+    all: str
+    broken: str
+
+
+_PROMISES: Final = (
+    Promise(
+        "every run reached one terminal state",
+        "SELECT count(*) FROM runs",
+        "SELECT id || ' is ' || state FROM runs WHERE finished_at IS NULL"
+        " OR state NOT IN ('succeeded', 'failed', 'cancelled')",
+    ),
+    Promise(
+        "every run has one end, its last entry",
+        "SELECT count(*) FROM runs",
+        "SELECT runs.id || ' has ends at ' || coalesce(string_agg(seq::text, ','), 'none')"
+        "  FROM runs LEFT JOIN entries ON run_id = runs.id AND kind = 'ended'"
+        " GROUP BY runs.id HAVING count(seq) <> 1 OR max(seq) IS DISTINCT FROM max(runs.last_seq)",
+    ),
+    Promise(
+        "entries are a sequence without gaps",
+        "SELECT count(*) FROM entries",
+        "SELECT runs.id || ': ' || count(seq) || ' entries up to ' || runs.last_seq FROM runs"
+        "  LEFT JOIN entries ON run_id = runs.id GROUP BY runs.id, runs.last_seq"
+        " HAVING count(seq) <> runs.last_seq OR min(seq) <> 1 OR max(seq) <> runs.last_seq",
+    ),
+    Promise(
+        "no turn was spoken or judged twice",
+        "SELECT count(*) FROM entries WHERE kind IN ('user', 'assistant', 'opinion')",
+        "SELECT run_id || ' has ' || count(*) || ' of ' || kind || ' in turn ' || turn FROM entries"
+        " WHERE kind IN ('user', 'assistant', 'opinion')"
+        " GROUP BY run_id, kind, turn, body->>'round' HAVING count(*) > 1",
+    ),
+    Promise(
+        "every entry that used something has one charge, of its cost",
+        "SELECT count(*) FROM ledger WHERE source = 'run'",
+        "SELECT entries.run_id || ' seq ' || entries.seq || ' (' || kind || '): cost ' || entries.cost"
+        "       || ', charged ' || coalesce(ledger.amount::text, 'not at all')"
+        "  FROM entries LEFT JOIN ledger ON source = 'run' AND source_id = run_id AND ledger.seq = entries.seq"
+        " WHERE (jsonb_typeof(body->'usage') = 'object') <> (ledger.seq IS NOT NULL)"
+        "    OR entries.cost <> coalesce(-ledger.amount, 0)"
+        "    OR (kind IN ('user', 'opinion') AND entries.cost = 0)",
+    ),
+    Promise(
+        "no charge is without its entry",
+        "SELECT count(*) FROM ledger WHERE source = 'run'",
+        "SELECT source_id || ' seq ' || ledger.seq FROM ledger LEFT JOIN entries"
+        "    ON run_id = source_id AND entries.seq = ledger.seq WHERE source = 'run' AND entries.seq IS NULL",
+    ),
+    Promise(
+        "a run costs what its entries cost",
+        "SELECT count(*) FROM runs",
+        "SELECT runs.id || ': ' || runs.cost || ' against ' || coalesce(sum(entries.cost), 0) FROM runs"
+        "  LEFT JOIN entries ON run_id = runs.id GROUP BY runs.id, runs.cost"
+        " HAVING runs.cost <> coalesce(sum(entries.cost), 0)",
+    ),
+    Promise(
+        "a direct evaluation costs what it was charged",
+        "SELECT count(*) FROM direct_calls",
+        "SELECT direct_calls.id || ': ' || cost || ' against ' || coalesce(-sum(amount), 0) FROM direct_calls"
+        "  LEFT JOIN ledger ON source = 'direct' AND source_id = direct_calls.id"
+        " GROUP BY direct_calls.id, cost HAVING cost <> coalesce(-sum(amount), 0)",
+    ),
+    Promise(
+        "a balance is the sum of its ledger",
+        "SELECT count(*) FROM accounts",
+        "SELECT accounts.id || ': ' || balance || ' against ' || sum(amount) FROM accounts"
+        "  JOIN ledger ON account_id = accounts.id GROUP BY accounts.id HAVING balance <> sum(amount)",
+    ),
+    Promise(
+        "no slot and no lease is left over",
+        "SELECT (SELECT count(*) FROM runs) + (SELECT count(*) FROM direct_calls)",
+        "SELECT 'run ' || id FROM runs WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL"
+        " UNION ALL SELECT 'direct evaluation ' || id FROM direct_calls WHERE state = 'running'",
+    ),
+    Promise(
+        "every unit of quota belongs to one start",
+        "SELECT count(*) FROM audit.units",
+        "SELECT accounts.id || ': ' || units || ' units, ' || starts || ' starts' FROM accounts,"
+        " LATERAL (SELECT count(*) AS units FROM audit.units WHERE account_id = accounts.id) AS spent,"
+        " LATERAL (SELECT (SELECT count(*) FROM runs WHERE account_id = accounts.id)"
+        "               + (SELECT count(*) FROM direct_calls WHERE account_id = accounts.id) AS starts) AS made"
+        " WHERE units <> starts",
+    ),
+    Promise(
+        "no idempotency key made two runs",
+        "SELECT count(*) FROM idempotency_keys",
+        "SELECT account_id || ': ' || count(*) || ' runs' FROM runs GROUP BY account_id HAVING count(*) <>"
+        " (SELECT count(*) FROM idempotency_keys WHERE idempotency_keys.account_id = runs.account_id)",
+    ),
+    Promise(
+        "a lease is kept, a terminal state stays, no entry is skipped",
+        "SELECT count(*) FROM runs",
+        "SELECT run_id || ' ' || what FROM audit.breaches",
+    ),
+    Promise(
+        "a run is given up only after three takeovers without progress",
+        "SELECT count(*) FROM runs",
+        "SELECT id || ': ' || (error->>'message') FROM runs WHERE error->>'code' = 'worker_lost' AND 3 > ("
+        "SELECT count(*) FROM entries WHERE run_id = runs.id AND kind = 'spent' AND seq >= last_seq - 3"
+        "   AND body->>'code' = 'worker_lost')",
+    ),
+    Promise(
+        "no run failed for a reason of ours",
+        "SELECT count(*) FROM runs",
+        "SELECT id || ': ' || (error->>'code') || ', ' || (error->>'message') FROM runs"
+        " WHERE state = 'failed' AND error->>'code' <> 'worker_lost'",
+    ),
+    Promise(
+        "every end was reacted to",
+        "SELECT count(*) FROM runs",
+        "SELECT subject_id || ' waits, tries ' || tries FROM outbox",
+    ),
+)
+
+
+async def all_checks(fleet: Fleet, customers: Customers) -> AsyncIterator[Check]:
+    """Everything that was promised."""
+    connection = await asyncpg.connect(fleet.database_url, timeout=10)
+    try:
+        for promise in _PROMISES:
+            yield await _of_rows(connection, promise)
+    finally:
+        await connection.close()
+    yield await _accepted_are_known(fleet, customers)
+    for check in (_streams, _directs, _answers, _logs, _leavings):
+        yield check(fleet, customers)
+    yield await _queue(fleet)
+
+
+async def _of_rows(connection: asyncpg.Connection[asyncpg.Record], promise: Promise) -> Check:
+    looked_at = await connection.fetchval(promise.all)
+    broken = [row[0] for row in await connection.fetch(promise.broken)]
+    return Check(name=promise.name, looked_at=looked_at, broken=tuple(map(str, broken)))
+
+
+async def _accepted_are_known(fleet: Fleet, customers: Customers) -> Check:
+    connection = await asyncpg.connect(fleet.database_url, timeout=10)
+    try:
+        known = {row["id"] for row in await connection.fetch("SELECT id FROM runs")}
+    finally:
+        await connection.close()
+    accepted = [run.id for run in customers.seen.runs]
+    broken = [f"{run} is not there" for run in accepted if run not in known]
+    if len(set(accepted)) != len(accepted):
+        broken.append("two starts were answered with one run")
+    return Check(name="every accepted run is there", looked_at=len(accepted), broken=tuple(broken))
+
+
+def _streams(_: Fleet, customers: Customers) -> Check:
+    """Over all its connections a watcher was told one terminal event, and nothing after it."""
+    runs = customers.seen.runs
+    broken = [f"{run.id}: {_ends(run.frames)}" for run in runs if not _ends_once(run.frames)]
+    return Check(name="every live stream ended with one end", looked_at=len(runs), broken=tuple(broken))
+
+
+def _directs(_: Fleet, customers: Customers) -> Check:
+    """A stream whose connection held to the end has its end; no stream has anything after one."""
+    broken = []
+    for stream in customers.seen.directs:
+        if stream.broke and not any(map(is_terminal, stream.frames)):
+            continue
+        if not _ends_once(stream.frames):
+            broken.append(_ends(stream.frames))
+    looked_at = len(customers.seen.directs)
+    return Check(name="every direct stream that held ended with one end", looked_at=looked_at, broken=tuple(broken))
+
+
+def _ends_once(frames: Sequence[Frame]) -> bool:
+    return [is_terminal(frame) for frame in frames] == [False] * (len(frames) - 1) + [True]
+
+
+def _ends(frames: Sequence[Frame]) -> str:
+    return f"{sum(map(is_terminal, frames))} ends in {len(frames)} events, last {[f.type for f in frames[-2:]]}"
+
+
+async def stories(customers: Customers) -> Check:
+    """What was told live, over all breaks, is what is told now. Asks the API."""
+    broken = []
+    for run in customers.seen.runs:
+        again = await customers.replay(run)
+        if told(run.frames) != told(again):
+            broken.append(f"{run.id} over {run.connections} connections: {_difference(run.frames, again)}")
+    looked_at = len(customers.seen.runs)
+    return Check(name="live and replay tell one story", looked_at=looked_at, broken=tuple(broken))
+
+
+def _difference(live: Sequence[Frame], again: Sequence[Frame]) -> str:
+    one, other = told(live), told(again)
+    place = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return f"at {place} {_short(one[place : place + 1])} against {_short(other[place : place + 1])}"
+
+
+def _short(story: Iterable[Any]) -> str:
+    return str(list(story))[:160]
+
+
+def _answers(_: Fleet, customers: Customers) -> Check:
+    seen = customers.seen
+    return Check(
+        name="every answer is one of the contract's", looked_at=seen.answers.total(), broken=tuple(seen.wrong)
+    )
+
+
+def _logs(fleet: Fleet, _: Customers) -> Check:
+    """No process wrote of an exception it did not expect."""
+    looked_at, broken = 0, []
+    for name in fleet.children:
+        for line in fleet.log(name).read_text(errors="replace").splitlines():
+            looked_at += 1
+            if (trouble := _trouble(line)) is not None:
+                broken.append(f"{name}: {trouble}")
+    return Check(name="no process met what it did not expect", looked_at=looked_at, broken=tuple(broken))
+
+
+def _trouble(line: str) -> str | None:
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return line[:300] if line.strip() else None
+    if said.get("level") in ("error", "critical") or "exception" in said:
+        last = str(said.get("exception", "")).strip().splitlines()[-1:]
+        return f"{said.get('event')} {' '.join(last)}"[:400]
+    return None
+
+
+def _leavings(fleet: Fleet, _: Customers) -> Check:
+    """Who was asked to stop left in time with code 0, and nobody left unasked."""
+    late = [
+        f"{one.name} left after {one.took_s:.1f} s with code {one.code}"
+        for one in fleet.leavings
+        if one.code != 0 or one.took_s > LEAVES_WITHIN_S
+    ]
+    name = "who is asked to stop leaves in time, nobody leaves unasked"
+    return Check(name=name, looked_at=len(fleet.leavings), broken=(*late, *fleet.unexpected))
+
+
+async def _queue(fleet: Fleet) -> Check:
+    """No job is left, and no key lives for ever."""
+    async with fleet.redis_client() as redis:
+        keys = [key.decode() async for key in redis.scan_iter(count=1_000)]
+        broken = [f"{key} never expires" for key in keys if await redis.ttl(key) == -1]
+    return Check(name="nothing stays in Redis for ever", looked_at=len(keys), broken=tuple(broken))
+
+

@@ -1,0 +1,51 @@
+"""Bugs that the harness must find. Its processes load this at their start when it plants one."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+
+def _charge_outside_the_entry() -> None:
+    """Keep the entry first, and charge for it afterwards in a statement of its own."""
+    import asyncio
+
+    from parley.server.journal import keep
+
+    charging = """
+        WITH paid AS (UPDATE accounts SET balance = balance - $4 WHERE id = $1),
+             run AS (UPDATE runs SET cost = cost + $4 WHERE id = $2),
+             entry AS (UPDATE entries SET cost = $4 WHERE run_id = $2 AND seq = $3)
+        INSERT INTO ledger (account_id, source, source_id, seq, amount, role, llm)
+        VALUES ($1, 'run', $2, $3, -$4, $5, $6)
+    """
+    keep_all = keep.Journal.keep
+
+    async def keep_then_charge(journal: Any, lease: Any, seq: int, entry: Any, charge: Any) -> Any:
+        standing = await keep_all(journal, lease, seq, entry, None)
+        if charge is not None:
+            await asyncio.sleep(0.05)
+            values = (lease.account_id, lease.run_id, seq, charge.amount, charge.role, charge.usage.model)
+            async with journal._database.raw() as connection:
+                await connection.execute(charging, *values)
+        return standing
+
+    keep.Journal.keep = keep_then_charge  # type: ignore[method-assign]
+
+
+def _claim_without_looking_at_the_lease() -> None:
+    """Take whatever is open, whoever holds it."""
+    from parley.server.runs import claim
+
+    looks = "AND (lease_until IS NULL OR lease_until < now())"
+    assert looks in claim._CLAIM
+    claim._CLAIM = claim._CLAIM.replace(looks, "")
+
+
+PLANTS = {
+    "charge-outside": _charge_outside_the_entry,
+    "claim-without-lease": _claim_without_looking_at_the_lease,
+}
+
+if os.environ.get("FAULTS_PLANT"):
+    PLANTS[os.environ["FAULTS_PLANT"]]()
