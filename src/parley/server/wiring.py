@@ -54,7 +54,9 @@ from parley.server.queue.jobs import RunQueue, arq_redis
 from parley.server.resources.reader import ResourceLimits, ResourceReader
 from parley.server.retention.policy import RetentionRules
 from parley.server.runs.cancel import Canceller
+from parley.server.telemetry.backlog import BacklogReader
 from parley.server.telemetry.metrics import Metrics
+from parley.server.telemetry.page import MetricsPage
 from parley.server.telemetry.tracing import TraceRules, Tracing
 from parley.server.telemetry.watch import Watch
 
@@ -90,6 +92,7 @@ class Services:
     messenger: Messenger
     stream_rules: StreamRules
     watch: Watch
+    metrics_page: MetricsPage | None
 
     async def end_streams(self) -> None:
         """End all open streams: direct evaluations with their terminal event, watchers to come back."""
@@ -181,6 +184,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         messenger=Messenger(calls, mailer_of(settings), keyring, clock, settings.api.public_url),
         stream_rules=StreamRules(ping_s=settings.run.sse_ping_s, check_s=settings.run.stream_check_s),
         watch=watch,
+        metrics_page=_page(watch, database, redis, prefix),
     )
 
 
@@ -283,6 +287,13 @@ def watch_of(settings: Settings) -> Watch:
         metrics=Metrics() if has_page else None,
         tracing=Tracing.to_collector(rules) if telemetry.otlp_url else None,
     )
+
+
+def _page(watch: Watch, database: Database, redis: Redis, prefix: str) -> MetricsPage | None:
+    if watch.metrics is None:
+        return None
+    watch.metrics.watch_pool(lambda: database.connections_taken)
+    return MetricsPage(watch.metrics, BacklogReader(database, redis, prefix))
 
 
 def keyring_of(settings: Settings) -> Keyring:

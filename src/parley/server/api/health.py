@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from parley.server.config import Settings
 from parley.server.db.dependencies import DatabaseDep
@@ -16,6 +14,7 @@ from parley.server.errors import DatabaseAway
 from parley.server.kit.docs import answers_with
 from parley.server.kit.provide import provided
 from parley.server.kit.schemas import Answer, Reply
+from parley.server.telemetry.readiness import QueueState, queue_state
 
 router = APIRouter(tags=["health"])
 
@@ -32,7 +31,7 @@ class Readiness(Answer):
     """What this process stands on."""
 
     database: Literal["ready"] = "ready"
-    queue: Literal["ready", "degraded"]
+    queue: QueueState
 
 
 @router.get("/livez", summary="Is the process alive?", openapi_extra=_NO_KEY)
@@ -55,17 +54,7 @@ async def readyz(
     """503 without the database. Without Redis it stays ready: starts are accepted and wait."""
     timeout_s = settings.api.ready_timeout_s
     queue, _ = await asyncio.gather(
-        _queue_state(redis, settings.redis.prefix, timeout_s), database.check(timeout_s)
+        queue_state(redis, settings.redis.prefix, timeout_s), database.check(timeout_s)
     )
     return Reply(data=Readiness(queue=queue))
 
-
-async def _queue_state(redis: Redis, prefix: str, timeout_s: float) -> Literal["ready", "degraded"]:
-    key, value = f"{prefix}:ready:{os.getpid()}", os.urandom(8).hex()
-    try:
-        async with asyncio.timeout(timeout_s):
-            await redis.set(key, value, ex=30)
-            found = await redis.get(key)
-    except (RedisError, OSError, TimeoutError):
-        return "degraded"
-    return "ready" if found in (value, value.encode()) else "degraded"

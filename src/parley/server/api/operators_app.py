@@ -7,6 +7,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
+from parley.server.api import metrics
 from parley.server.api.middleware import BodyCap, HostCheck, RequestShell
 from parley.server.api.rendering import install_error_handlers
 from parley.server.operators.endpoints import router
@@ -34,4 +35,5 @@ def create_operators_app(services: Services) -> FastAPI:
     app.state.provided = services.by_type() | {OperatorToken: OperatorToken(token)}
     install_error_handlers(app)
     app.include_router(router)
+    app.include_router(metrics.router)
     return app

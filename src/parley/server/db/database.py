@@ -13,6 +13,7 @@ from uuid import uuid4
 import asyncpg
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import QueuePool
 
 from parley.server.db.away import is_away
 from parley.server.db.raw import RawConnection, RawConnections
@@ -85,6 +86,12 @@ class Database:
             if is_away(fault):
                 raise DatabaseAway from fault
             raise
+
+    @property
+    def connections_taken(self) -> int:
+        """Connections out of the pool now: in use, or kept at hand for the next raw statement."""
+        pool = self.engine.pool
+        return pool.checkedout() if isinstance(pool, QueuePool) else 0
 
     async def check(self, timeout_s: float) -> None:
         """Ask the server something within `timeout_s`. Raises `DatabaseAway`."""

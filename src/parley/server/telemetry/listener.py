@@ -1,8 +1,7 @@
-"""What a worker answers over HTTP: `/metrics`, `/livez`, `/readyz`, on an address of its own, if it has one."""
+"""What a worker answers over HTTP: `/metrics`, `/livez`, `/readyz`, if it was given an address."""
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager

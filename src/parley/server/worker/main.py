@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from uuid import UUID
 
 import uvloop
@@ -27,8 +28,11 @@ from parley.server.runs.prepare import SnapshotPreparation
 from parley.server.runs.sweep import Sweep
 from parley.server.schedules.fire import Starter
 from parley.server.schedules.tick import Scheduler
+from parley.server.telemetry.listener import listening
+from parley.server.telemetry.readiness import queue_state
 from parley.server.wiring import Services, open_services, redis_pool, retention_rules_of
 from parley.server.worker.reactions import Reactions
+from parley.server.worker.watch import WatchedPreparation
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +43,7 @@ class Worker:
     def __init__(self, services: Services) -> None:
         settings = services.settings
         self._services = services
+        self.metrics_port: int | None = None
         self._grace_s = settings.worker.shutdown_grace_s
         stores = Stores(
             database=services.database, journal=services.journal, bus=services.bus, clock=services.clock
@@ -46,13 +51,14 @@ class Worker:
         preparation = SnapshotPreparation(
             services.maker, services.resources, services.hooks, services.database, services.clock
         )
+        watched = WatchedPreparation(preparation, services.bus)
         limits = Limits(
             concurrency=settings.worker.concurrency,
             lease_s=settings.worker.lease_s,
             heartbeat_s=settings.worker.heartbeat_s,
             wall_time_s=settings.run.wall_time_s,
         )
-        self._executor = Executor(stores, preparation, limits, self._admit_next)
+        self._executor = Executor(stores, watched, limits, self._admit_next)
         self._sweep = Sweep(services.database, self._executor, services.queue, settings.worker.tick_s)
         starter = Starter(offer=services.offer, queue=services.queue)
         self._scheduler = Scheduler(services.database, starter, settings.worker.tick_s)
@@ -73,6 +79,7 @@ class Worker:
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set, then hand over open runs within the grace time."""
         async with AsyncExitStack() as opened:
+            await opened.enter_async_context(self._answering())
             opened.push_async_callback(self._queueing.aclose)
             await opened.enter_async_context(self._executor)
             await opened.enter_async_context(self._consumer)
@@ -95,6 +102,30 @@ class Worker:
                     await self._deliverer.drain()
             except TimeoutError:
                 _log.error("grace time over: %d runs are left to their leases", self._executor.held)
+
+    @asynccontextmanager
+    async def _answering(self) -> AsyncIterator[None]:
+        """Answer scrapes and probes while the block runs, if there is a port for them."""
+        page, settings = self._services.metrics_page, self._services.settings
+        if page is None or settings.telemetry.metrics_port is None:
+            yield
+            return
+        page.metrics.watch_worker(lambda: self._executor.held, lambda: self._executor.free)
+        telemetry, token = settings.telemetry, settings.admin.token.get_secret_value()
+        async with listening(
+            telemetry.metrics_host, telemetry.metrics_port, token, page, self._ready
+        ) as self.metrics_port:
+            _log.info("metrics and probes on port %d", self.metrics_port)
+            yield
+
+    async def _ready(self) -> dict[str, str]:
+        """What this worker stands on. Raises `DatabaseAway`; without Redis the sweep still finds runs."""
+        settings, services = self._services.settings, self._services
+        queue, _ = await asyncio.gather(
+            queue_state(services.redis, settings.redis.prefix, settings.api.ready_timeout_s),
+            services.database.check(settings.api.ready_timeout_s),
+        )
+        return {"database": "ready", "queue": queue}
 
     async def _admit_next(self, account_id: UUID) -> None:
         try:
