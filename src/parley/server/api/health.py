@@ -57,4 +57,3 @@ async def readyz(
         queue_state(redis, settings.redis.prefix, timeout_s), database.check(timeout_s)
     )
     return Reply(data=Readiness(queue=queue))
-

@@ -107,14 +107,13 @@ class Worker:
     async def _answering(self) -> AsyncIterator[None]:
         """Answer scrapes and probes while the block runs, if there is a port for them."""
         page, settings = self._services.metrics_page, self._services.settings
-        if page is None or settings.telemetry.metrics_port is None:
+        host, port = settings.telemetry.metrics_host, settings.telemetry.metrics_port
+        if page is None or port is None:
             yield
             return
         page.metrics.watch_worker(lambda: self._executor.held, lambda: self._executor.free)
-        telemetry, token = settings.telemetry, settings.admin.token.get_secret_value()
-        async with listening(
-            telemetry.metrics_host, telemetry.metrics_port, token, page, self._ready
-        ) as self.metrics_port:
+        token = settings.admin.token.get_secret_value()
+        async with listening(host, port, token, page, self._ready) as self.metrics_port:
             _log.info("metrics and probes on port %d", self.metrics_port)
             yield
 
