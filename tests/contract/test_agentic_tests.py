@@ -424,6 +424,34 @@ async def test_test_of_a_withdrawn_llm_can_be_read_renamed_and_moved_elsewhere(
     assert moved.json()["data"]["gateway"] == slug
 
 
+# Dry runs
+
+
+async def test_dry_run_tells_what_would_be_stored_and_stores_nothing(
+    client: httpx.AsyncClient, tenant: Tenant, least: dict[str, Any]
+) -> None:
+    would = await client.post(PATH, json=least, params={"dry_run": "true"}, headers=tenant.auth)
+    assert (would.status_code, would.json()["data"]["max_turns"]) == (200, 10)
+    assert (await client.get(PATH, headers=tenant.auth)).json()["data"] == []
+    made = (await client.post(PATH, json=least, headers=tenant.auth)).json()["data"]
+    path = f"{PATH}/{made['id']}"
+    change = {"max_turns": 7, "user_sampling": {"top_k": 1}}
+    would = await client.patch(path, json=change, params={"dry_run": "true"}, headers=tenant.auth)
+    told = would.json()["data"]
+    assert (told["max_turns"], told["user_sampling"]) == (7, {"top_k": 1.0, "max_decay": 0.02})
+    assert (await client.get(path, headers=tenant.auth)).json()["data"] == made
+
+
+async def test_dry_run_is_refused_like_the_real_one(
+    client: httpx.AsyncClient, tenant: Tenant, least: dict[str, Any]
+) -> None:
+    body = least | {"max_turns": 1, "gaol": "x"}
+    real = await client.post(PATH, json=body, headers=tenant.auth)
+    dry = await client.post(PATH, json=body, params={"dry_run": "true"}, headers=tenant.auth)
+    assert dry.status_code == real.status_code == 400
+    assert dry.json() == real.json()
+
+
 # Listing
 
 

@@ -35,6 +35,9 @@ LONGEST_FILTER = 200
 Reader: TypeAlias = Annotated[Caller, requires("tests:read")]
 Writer: TypeAlias = Annotated[Caller, requires("tests:write")]
 OfferDep: TypeAlias = Annotated[Offer, provided(Offer)]
+DryRun: TypeAlias = Annotated[
+    bool, Query(description="Check the body and answer with what would be stored; store nothing.")
+]
 
 
 async def _definition_body(request: Request) -> object:
@@ -94,12 +97,22 @@ async def list_tests(
     openapi_extra=request_body(whole_schema(Definition), examples.CREATE),
 )
 async def create_test(
-    caller: Writer, body: DefinitionBody, session: SessionDep, offer: OfferDep
+    caller: Writer,
+    body: DefinitionBody,
+    session: SessionDep,
+    offer: OfferDep,
+    response: Response,
+    dry_run: DryRun = False,
 ) -> Reply[AgenticTestDetail]:
-    """Makes a test. A body with faults is answered with all of them, and nothing is stored."""
+    """Makes a test. A body with faults is answered with all of them, and nothing is stored. A dry run is
+    answered with 200."""
     row = await service.create(session, caller.scope, offer, body)
     described = await service.describe(session, caller.scope, offer, row.id)
-    return Reply(message=told(row), data=detail(described, None))
+    reply = Reply(message=told(row), data=detail(described, None))
+    if dry_run:
+        response.status_code = 200
+        await session.rollback()
+    return reply
 
 
 @router.get(
@@ -128,13 +141,17 @@ async def change_test(
     body: DefinitionBody,
     session: SessionDep,
     offer: OfferDep,
+    dry_run: DryRun = False,
 ) -> Reply[AgenticTestDetail]:
     """Changes only what is sent. Objects and lists are replaced, `user_sampling` is merged, null clears a
     field that may be null. The merged whole is checked; runs that have begun keep what they began with."""
     row = await service.change(session, caller.scope, offer, test_id, body)
     described = await service.describe(session, caller.scope, offer, test_id)
     latest = await latest_runs(session, caller.scope, [test_id])
-    return Reply(message=told(row), data=detail(described, latest.get(test_id)))
+    reply = Reply(message=told(row), data=detail(described, latest.get(test_id)))
+    if dry_run:
+        await session.rollback()
+    return reply
 
 
 @router.delete(
