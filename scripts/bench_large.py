@@ -332,7 +332,9 @@ class Subject:
         self._scheduler = scheduler
         self._tenants = tenants
         self._due: list[UUID] = []
-        rules = RetentionRules(executed=LONG_AGO, cancelled=LONG_AGO, accounting=LONG_AGO)
+        rules = RetentionRules(
+            executed=LONG_AGO, cancelled=LONG_AGO, accounting=LONG_AGO, notifications=LONG_AGO
+        )
         self._retention = Retention(database, rules, 1_000, 3_600)
 
     async def measures(self) -> list[Measure]:

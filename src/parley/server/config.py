@@ -360,6 +360,12 @@ class RetentionSettings(Group):
         le=36_500,
         description="Rows of direct evaluations, which have no content, days from their end.",
     )
+    notification_days: int = Field(
+        default=30,
+        ge=1,
+        le=36_500,
+        description="Notifications with their deliveries, days from when they were written.",
+    )
     batch_size: int = Field(
         default=200,
         ge=1,

@@ -310,6 +310,7 @@ def retention_rules_of(retention: RetentionSettings) -> RetentionRules:
         executed=timedelta(days=retention.run_days),
         cancelled=timedelta(days=retention.cancelled_days),
         accounting=timedelta(days=retention.accounting_days),
+        notifications=timedelta(days=retention.notification_days),
     )
 
 

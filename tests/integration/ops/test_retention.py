@@ -12,7 +12,7 @@ import pytest
 from parley.server.db.database import Database
 from tests.factories.accounts import Tenant, make_tenant
 from tests.integration.ops.test_commands import invoke, rows
-from tests.integration.retention.history import make_direct_calls, make_runs, make_test
+from tests.integration.retention.history import make_direct_calls, make_notifications, make_runs, make_test
 
 NOBODY = "0199f0c4-0000-7000-8000-000000000000"
 COUNTS = "SELECT (SELECT count(*) FROM runs) AS runs, (SELECT count(*) FROM entries) AS entries"
@@ -41,6 +41,7 @@ def tenant(database_url: str) -> Tenant:
         await make_runs(database, made.scope, test_id, count=2, days_ago=20, state="failed")
         await make_runs(database, made.scope, test_id, count=1, days_ago=2, state="cancelled")
         await make_direct_calls(database, made.scope, 4, days_ago=91)
+        await make_notifications(database, made.scope, 5, days_ago=31)
         return made
 
     return arrange(database_url, prepare)
@@ -57,14 +58,14 @@ def test_a_dry_run_tells_by_account_and_state_and_changes_nothing(database_url: 
     head, line, total = text.splitlines()
     assert head.split()[:4] == ["account", "succeeded", "failed", "cancelled"]
     assert line.startswith(str(tenant.account_id))
-    assert numbers_of(line) == numbers_of(total) == [3, 0, 1, 0, 4]
+    assert numbers_of(line) == numbers_of(total) == [3, 0, 1, 0, 4, 5, 0, 0, 0]
     assert rows(database_url, COUNTS) == before
 
 
 @pytest.mark.usefixtures("tenant")
 def test_a_dry_run_tries_other_settings(database_url: str) -> None:
     _, text = invoke(database_url, "retention", "--dry-run", PARLEY_RETENTION_RUN_DAYS="14")
-    assert numbers_of(text.splitlines()[1]) == [3, 2, 1, 0, 4]
+    assert numbers_of(text.splitlines()[1]) == [3, 2, 1, 0, 4, 5, 0, 0, 0]
 
 
 @pytest.mark.usefixtures("tenant")
@@ -73,6 +74,7 @@ def test_a_pass_by_hand_removes_what_the_dry_run_told(database_url: str) -> None
     assert code == 0
     assert re.search(r"^ +4  runs$", text, re.MULTILINE)
     assert re.search(r"^ +4  direct evaluations$", text, re.MULTILINE)
+    assert re.search(r"^ +5  notifications$", text, re.MULTILINE)
     assert [tuple(row) for row in rows(database_url, COUNTS)] == [(2, 4)]
 
 
@@ -87,7 +89,7 @@ def test_an_override_is_told_followed_recorded_and_taken_back(database_url: str,
         "Runs are kept 365 days from their end.\n",
     )
     _, text = invoke(database_url, "retention", "--dry-run")
-    assert numbers_of(text.splitlines()[1]) == [0, 0, 1, 0, 4]
+    assert numbers_of(text.splitlines()[1]) == [0, 0, 1, 0, 4, 5, 0, 0, 0]
     assert "(kept 365 days)" in text
     assert invoke(database_url, "accounts", "retention", account, "--default")[0] == 0
     acts = rows(

@@ -72,6 +72,44 @@ async def make_direct_calls(
     )
 
 
+async def make_notifications(
+    database: Database, scope: AccountScope, count: int, days_ago: float, state: str = "delivered"
+) -> None:
+    """Notifications that were written so long ago, for two readers each."""
+    ids = [new_id() for _ in range(count)]
+    await execute(
+        database,
+        "INSERT INTO notifications (account_id, id, kind, facts, created_at) "
+        "SELECT $1, unnest($2::uuid[]), 'test.failing', '{}', now() - $3 * interval '1 day'",
+        scope.account_id,
+        ids,
+        days_ago,
+    )
+    await execute(
+        database,
+        "INSERT INTO deliveries (account_id, id, notification_id, email, state, finished_at) "
+        "SELECT $1, gen_random_uuid(), notification_id, reader, $3, "
+        "CASE WHEN $3 <> 'pending' THEN now() END "
+        "FROM unnest($2::uuid[]) AS notification_id, unnest(ARRAY['a@b.test', 'c@d.test']) AS reader",
+        scope.account_id,
+        ids,
+        state,
+    )
+
+
+async def make_outbox_rows(database: Database, scope: AccountScope, count: int, days_ago: float) -> None:
+    """Ends of runs that nobody has reacted to for so long."""
+    await execute(
+        database,
+        "INSERT INTO outbox (account_id, kind, group_id, subject_id, created_at) "
+        "SELECT $1, 'run_ended', $1, gen_random_uuid(), now() - $3 * interval '1 day' "
+        "FROM generate_series(1, $2::int)",
+        scope.account_id,
+        count,
+        days_ago,
+    )
+
+
 async def make_quota_units(database: Database, scope: AccountScope, count: int, seconds_ago: float) -> None:
     """Units spent so long ago."""
     await execute(

@@ -29,6 +29,8 @@ from tests.integration.retention.history import (
     count_of,
     execute,
     make_direct_calls,
+    make_notifications,
+    make_outbox_rows,
     make_quota_units,
     make_runs,
     make_test,
@@ -37,7 +39,10 @@ from tests.integration.retention.history import (
 from tests.stage import Stage, until
 
 RULES = RetentionRules(
-    executed=timedelta(days=30), cancelled=timedelta(days=1), accounting=timedelta(days=90)
+    executed=timedelta(days=30),
+    cancelled=timedelta(days=1),
+    accounting=timedelta(days=90),
+    notifications=timedelta(days=30),
 )
 LARGE = 20_000
 BATCH = 50
@@ -356,14 +361,33 @@ async def test_small_rows_go_when_nobody_needs_them(database: Database, tenant: 
             key,
             hours,
         )
+    await make_notifications(database, tenant.scope, 250, days_ago=31)
+    await make_notifications(database, tenant.scope, 3, days_ago=29)
+    await make_notifications(database, tenant.scope, 2, days_ago=31, state="pending")
+    await make_outbox_rows(database, tenant.scope, 250, days_ago=31)
+    await make_outbox_rows(database, tenant.scope, 7, days_ago=29)
     done = await retention_of(database).once()
     assert done.removed == {
         "direct evaluations": 250,
         "quota units": 250,
         "idempotency keys": 1,
+        "notifications": 250,
+        "unanswered ends": 250,
         "runs": 0,
     }
     assert await count_of(database, "direct_calls", "quota_units", "idempotency_keys") == [6, 5, 1]
+    assert await count_of(database, "notifications", "deliveries", "outbox") == [5, 10, 7]
+
+
+async def test_what_operators_did_stays(database: Database, tenant: Tenant) -> None:
+    await execute(
+        database,
+        "INSERT INTO operator_acts (id, act, via, account_id, details, at) "
+        "SELECT gen_random_uuid(), 'account.suspend', 'api', $1, '{}', now() - interval '30 years'",
+        tenant.account_id,
+    )
+    await retention_of(database).once()
+    assert await count_of(database, "operator_acts") == [1]
 
 
 async def test_every_page_of_accounts_and_deleted_tests_has_its_turn(database: Database) -> None:
@@ -450,18 +474,38 @@ async def test_a_preview_counts_what_a_pass_removes_and_changes_nothing(
     await make_runs(database, tenant.scope, gone, count=1, days_ago=400, trigger="suite")
     await make_runs(database, tenant.scope, kept, count=9, days_ago=2)
     await make_direct_calls(database, tenant.scope, 4, days_ago=91)
+    await make_notifications(database, tenant.scope, 3, days_ago=31)
+    await make_notifications(database, tenant.scope, 1, days_ago=31, state="pending")
+    await make_outbox_rows(database, tenant.scope, 5, days_ago=31)
+    await make_quota_units(database, tenant.scope, 6, seconds_ago=4_000)
+    await execute(
+        database,
+        "INSERT INTO idempotency_keys SELECT $1, 'r', n::text, '', $1, now() - n * interval '20 hours' "
+        "FROM generate_series(1, 3) AS n",
+        tenant.account_id,
+    )
     await delete_test(database, tenant, gone, minutes_ago=30)
     await make_runs(database, stranger.scope, await make_test(database, stranger.scope), days_ago=2)
-    before = await count_of(database, "runs", "entries", "direct_calls", "agentic_tests")
+    tables = ["runs", "entries", "direct_calls", "agentic_tests", "notifications", "outbox"]
+    tables += ["quota_units", "idempotency_keys"]
+    before = await count_of(database, *tables)
 
     (account,) = [found async for found in preview(database, RULES)]
 
     assert account.account_id == tenant.account_id
     assert account.aged == {"succeeded": 8, "failed": 2, "cancelled": 1}
-    assert (account.orphaned, account.direct_calls) == (7, 4)
-    assert await count_of(database, "runs", "entries", "direct_calls", "agentic_tests") == before
+    assert account.orphaned == 7
+    assert account.other == {
+        "direct evaluations": 4,
+        "notifications": 3,
+        "unanswered ends": 5,
+        "quota units": 6,
+        "idempotency keys": 2,
+    }
+    assert await count_of(database, *tables) == before
     done = await retention_of(database).once()
     assert done.removed["runs"] == sum(account.aged.values()) + account.orphaned
+    assert account.other == {kind: done.removed[kind] for kind in account.other}
     assert [found async for found in preview(database, RULES)] == []
 
 
@@ -493,6 +537,10 @@ async def large_history(database: Database, tenant: Tenant) -> UUID:
     await make_direct_calls(database, tenant.scope, 100, days_ago=91)
     await make_quota_units(database, tenant.scope, LARGE, seconds_ago=60)
     await make_quota_units(database, tenant.scope, 100, seconds_ago=4_000)
+    await make_notifications(database, tenant.scope, LARGE, days_ago=1)
+    await make_notifications(database, tenant.scope, 100, days_ago=31)
+    await make_outbox_rows(database, tenant.scope, LARGE, days_ago=1)
+    await make_outbox_rows(database, tenant.scope, 100, days_ago=31)
     deleted = await make_test(database, tenant.scope)
     await make_runs(database, tenant.scope, deleted, count=100, days_ago=0.1)
     await delete_test(database, tenant, deleted, minutes_ago=60)
@@ -514,6 +562,8 @@ async def test_batches_read_what_they_remove_however_long_the_history_is(
         ),
         "ix_direct_calls_ended": (repository.REMOVE_DIRECT_CALLS, (accounts, RULES.accounting)),
         "ix_quota_units_window": (repository.REMOVE_QUOTA_UNITS, (accounts, QUOTA_UNITS_KEPT)),
+        "ix_notifications_created_at": (repository.REMOVE_NOTIFICATIONS, (RULES.notifications,)),
+        "ix_outbox_created_at": (repository.REMOVE_OUTBOX_ROWS, (RULES.unanswered,)),
     }
     for index, (statement, values) in indexes.items():
         nodes = await explained(database, statement, *values, BATCH)

@@ -22,7 +22,10 @@ from parley.server.retention.targets import AccountPage, KeptAccount, run_target
 
 NOW = datetime(2027, 1, 31, 12, 0, 0, tzinfo=UTC)
 SHIPPED = RetentionRules(
-    executed=timedelta(days=30), cancelled=timedelta(days=1), accounting=timedelta(days=90)
+    executed=timedelta(days=30),
+    cancelled=timedelta(days=1),
+    accounting=timedelta(days=90),
+    notifications=timedelta(days=30),
 )
 DAYS = st.integers(min_value=SHORTEST_DAYS, max_value=LONGEST_DAYS)
 OVERRIDES = st.none() | DAYS
@@ -31,6 +34,7 @@ RULES = st.builds(
     executed=DAYS.map(lambda days: timedelta(days=days)),
     cancelled=DAYS.map(lambda days: timedelta(days=days)),
     accounting=DAYS.map(lambda days: timedelta(days=days)),
+    notifications=DAYS.map(lambda days: timedelta(days=days)),
 )
 
 

@@ -12,10 +12,11 @@ from parley.server.operators.acts import record
 from parley.server.retention.overrides import override_of, set_override
 from parley.server.retention.policy import ENDED_STATES
 from parley.server.retention.preview import AccountPreview, preview
+from parley.server.retention.repository import OTHER_KINDS
 from parley.server.retention.tick import Pass, Retention
 from parley.server.wiring import retention_rules_of
 
-_COLUMNS = (*ENDED_STATES, "of deleted tests", "direct evaluations")
+_COLUMNS = (*ENDED_STATES, "of deleted tests", *OTHER_KINDS)
 _ID_WIDTH = 36
 
 
@@ -60,7 +61,7 @@ async def kept(account_id: UUID) -> str:
 
 
 def _counts(account: AccountPreview) -> list[int]:
-    return [*(account.aged[state] for state in ENDED_STATES), account.orphaned, account.direct_calls]
+    return [*(account.aged[state] for state in ENDED_STATES), account.orphaned, *account.other.values()]
 
 
 def _line(first: str, cells: tuple[str, ...] | list[int]) -> str:

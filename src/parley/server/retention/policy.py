@@ -31,6 +31,13 @@ class RetentionRules:
     cancelled: timedelta
     accounting: timedelta
     """Rows of direct evaluations, which have no content."""
+    notifications: timedelta
+    """Notifications with their deliveries, from the moment they were written."""
+
+    @property
+    def unanswered(self) -> timedelta:
+        """How long an end waits for a reaction: as long as everyone's runs are there to react to."""
+        return self.executed
 
 
 def kept_for(state: str, rules: RetentionRules, override_days: int | None) -> timedelta | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from uuid import UUID
 
 from parley.server.db.database import Database
-from parley.server.retention.policy import ENDED_STATES, RetentionRules
-from parley.server.retention.repository import RetentionRepository
+from parley.server.idempotency.service import KEPT_FOR
+from parley.server.retention.policy import ENDED_STATES, QUOTA_UNITS_KEPT, RetentionRules
+from parley.server.retention.repository import OTHER_KINDS, OtherKind, RetentionRepository
 from parley.server.retention.targets import run_targets
 from parley.server.retention.tick import PAGE, SCOPE
 
@@ -23,12 +25,13 @@ class AccountPreview:
     """Runs by state."""
     orphaned: int = 0
     """Runs of deleted tests that are not old yet."""
-    direct_calls: int = 0
+    other: dict[OtherKind, int] = field(default_factory=lambda: dict.fromkeys(OTHER_KINDS, 0))
+    """Rows of everything else by kind."""
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing would go."""
-        return not (any(self.aged.values()) or self.orphaned or self.direct_calls)
+        return not (any(self.aged.values()) or self.orphaned or any(self.other.values()))
 
 
 async def preview(database: Database, rules: RetentionRules) -> AsyncIterator[AccountPreview]:
@@ -59,6 +62,17 @@ async def _page_after(
         account = accounts[counted.account_id]
         account.aged[counted.state] += counted.aged
         account.orphaned += counted.orphaned
-    for account_id, calls in (await rows.count_direct_calls(page.ids, rules.accounting)).items():
-        accounts[account_id].direct_calls = calls
+    for kind, kept in _kept_of_others(rules).items():
+        for account_id, count in (await rows.count_other(kind, page.ids, kept)).items():
+            accounts[account_id].other[kind] = count
     return list(accounts.values())
+
+
+def _kept_of_others(rules: RetentionRules) -> dict[OtherKind, timedelta]:
+    return {
+        "direct evaluations": rules.accounting,
+        "notifications": rules.notifications,
+        "unanswered ends": rules.unanswered,
+        "quota units": QUOTA_UNITS_KEPT,
+        "idempotency keys": KEPT_FOR,
+    }

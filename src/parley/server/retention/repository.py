@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 from uuid import UUID
 
 from parley.server.db.raw import RawConnection
@@ -76,6 +76,34 @@ DELETE FROM quota_units USING old
 RETURNING true
 """
 
+# By their creation over all accounts: there are few. One that is still being delivered waits for its end.
+REMOVE_NOTIFICATIONS = """
+WITH old AS MATERIALIZED (
+    SELECT account_id, id FROM notifications
+     WHERE created_at < now() - $1::interval
+       AND NOT EXISTS (SELECT FROM deliveries
+                        WHERE deliveries.account_id = notifications.account_id
+                          AND deliveries.notification_id = notifications.id
+                          AND deliveries.state = 'pending')
+     ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED
+)
+DELETE FROM notifications USING old
+ WHERE notifications.account_id = old.account_id AND notifications.id = old.id
+RETURNING true
+"""
+
+REMOVE_OUTBOX_ROWS = """
+WITH old AS MATERIALIZED (
+    SELECT account_id, kind, group_id, subject_id FROM outbox
+     WHERE created_at < now() - $1::interval
+     ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED
+)
+DELETE FROM outbox USING old
+ WHERE outbox.account_id = old.account_id AND outbox.kind = old.kind
+   AND outbox.group_id = old.group_id AND outbox.subject_id = old.subject_id
+RETURNING true
+"""
+
 DELETED_TESTS = """
 SELECT account_id, id FROM agentic_tests
  WHERE deleted_at IS NOT NULL AND (account_id, id) > ($1, $2)
@@ -135,14 +163,48 @@ SELECT target.account_id, target.state, aged.runs AS aged, orphaned.runs AS orph
 """
 
 _COUNT_DIRECT_CALLS = """
-SELECT target.account_id, old.calls
-  FROM unnest($1::uuid[]) AS target(account_id)
- CROSS JOIN LATERAL (
-       SELECT count(*) AS calls FROM direct_calls
-        WHERE direct_calls.account_id = target.account_id AND direct_calls.state = 'ended'
-          AND direct_calls.finished_at < now() - $2::interval
- ) AS old
+SELECT account_id, count(*) AS rows FROM direct_calls
+ WHERE account_id = ANY($1::uuid[]) AND state = 'ended' AND finished_at < now() - $2::interval
+ GROUP BY account_id
 """
+
+_COUNT_QUOTA_UNITS = """
+SELECT account_id, count(*) AS rows FROM quota_units
+ WHERE account_id = ANY($1::uuid[]) AND spent_at < now() - $2::interval GROUP BY account_id
+"""
+
+_COUNT_NOTIFICATIONS = """
+SELECT account_id, count(*) AS rows FROM notifications
+ WHERE account_id = ANY($1::uuid[]) AND created_at < now() - $2::interval
+   AND NOT EXISTS (SELECT FROM deliveries
+                    WHERE deliveries.account_id = notifications.account_id
+                      AND deliveries.notification_id = notifications.id
+                      AND deliveries.state = 'pending')
+ GROUP BY account_id
+"""
+
+_COUNT_OUTBOX_ROWS = """
+SELECT account_id, count(*) AS rows FROM outbox
+ WHERE account_id = ANY($1::uuid[]) AND created_at < now() - $2::interval GROUP BY account_id
+"""
+
+_COUNT_KEYS = """
+SELECT account_id, count(*) AS rows FROM idempotency_keys
+ WHERE account_id = ANY($1::uuid[]) AND created_at < now() - $2::interval GROUP BY account_id
+"""
+
+OtherKind: TypeAlias = Literal[
+    "direct evaluations", "notifications", "unanswered ends", "quota units", "idempotency keys"
+]
+OTHER_KINDS: Final = get_args(OtherKind)
+"""What goes beside runs and tests, as logs and reports call it."""
+_COUNTS: Final[dict[OtherKind, str]] = {
+    "direct evaluations": _COUNT_DIRECT_CALLS,
+    "notifications": _COUNT_NOTIFICATIONS,
+    "unanswered ends": _COUNT_OUTBOX_ROWS,
+    "quota units": _COUNT_QUOTA_UNITS,
+    "idempotency keys": _COUNT_KEYS,
+}
 
 
 class TestPlace(NamedTuple):
@@ -210,15 +272,25 @@ class RetentionRepository:
         """Remove units of quota that count no more; those of accounts at work go at their next start."""
         return len(await self._connection.fetch(REMOVE_QUOTA_UNITS, accounts, QUOTA_UNITS_KEPT, limit))
 
+    async def remove_notifications(self, kept: timedelta, limit: int) -> int:
+        """Remove notifications that were written `kept` ago, with their deliveries."""
+        return len(await self._connection.fetch(REMOVE_NOTIFICATIONS, kept, limit))
+
+    async def remove_outbox_rows(self, kept: timedelta, limit: int) -> int:
+        """Remove what happened `kept` ago and nobody reacted to."""
+        return len(await self._connection.fetch(REMOVE_OUTBOX_ROWS, kept, limit))
+
     async def count_runs(self, targets: Sequence[RunTarget]) -> Sequence[RunCount]:
         """How many runs of each target would go."""
         rows = await self._connection.fetch(_COUNT_RUNS, *_columns(targets), DELETED_GRACE)
         return [RunCount(row["account_id"], row["state"], row["aged"], row["orphaned"]) for row in rows]
 
-    async def count_direct_calls(self, accounts: Sequence[UUID], kept: timedelta) -> dict[UUID, int]:
-        """How many rows of direct evaluations of each account would go."""
-        rows = await self._connection.fetch(_COUNT_DIRECT_CALLS, accounts, kept)
-        return {row["account_id"]: row["calls"] for row in rows}
+    async def count_other(
+        self, kind: OtherKind, accounts: Sequence[UUID], kept: timedelta
+    ) -> dict[UUID, int]:
+        """How many rows of a kind would go of each account, where there are any."""
+        rows = await self._connection.fetch(_COUNTS[kind], accounts, kept)
+        return {row["account_id"]: row["rows"] for row in rows}
 
 
 def _columns(targets: Sequence[RunTarget]) -> tuple[list[UUID], list[str], list[datetime]]:

@@ -75,6 +75,13 @@ class Retention:
         done = Pass()
         await self._pass_deleted_tests(done)
         await self._pass_accounts(done)
+        rules = self._rules
+        await self._drain(
+            done, "notifications", lambda rows, limit: rows.remove_notifications(rules.notifications, limit)
+        )
+        await self._drain(
+            done, "unanswered ends", lambda rows, limit: rows.remove_outbox_rows(rules.unanswered, limit)
+        )
         await self._guarded(done, "idempotency keys", self._forget_keys)
         return done
 
