@@ -209,9 +209,10 @@ async def test_a_cancel_says_that_it_may_answer_200_and_202(client: httpx.AsyncC
     assert {"200", "202"} <= set(cancel["responses"])
 
 
-async def test_the_bare_address_leads_to_the_reference(client: httpx.AsyncClient) -> None:
+async def test_the_bare_address_is_the_dashboard(client: httpx.AsyncClient) -> None:
     answer = await client.get("/")
-    assert (answer.status_code, answer.headers["location"]) == (307, "/docs")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
 
 
 def _references(node: Any) -> Iterator[str]:

@@ -135,6 +135,9 @@ class ApiSettings(Group):
         description="How long a process trusts a key it has looked up, seconds. Revocation is promised "
         "within 10 s.",
     )
+    session_hours: int = Field(
+        default=168, ge=1, le=8_760, description="How long a sign-in to the dashboard lasts, hours."
+    )
     ready_timeout_s: float = Field(
         default=2.0, gt=0, le=10, description="Bound of each check of `/readyz`, seconds."
     )

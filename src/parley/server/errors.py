@@ -5,11 +5,14 @@ ServerError
 ├── Unauthenticated           401
 │   ├── MissingKey                missing_api_key
 │   ├── InvalidKey                invalid_api_key
+│   ├── SessionEnded              session_ended
+│   ├── SignInLinkSpent           sign_in_link_spent
 │   └── OperatorTokenRefused      operator_token_refused
 ├── BalanceExhausted          402 balance_exhausted
 ├── Forbidden                 403
 │   ├── PublicKeyRefused          public_key_refused
 │   ├── ScopeMissing              scope_missing
+│   ├── CrossSiteRefused          cross_site_refused
 │   └── AccountSuspended          account_suspended
 ├── NotFound                  404 not_found
 ├── MethodNotAllowed          405 method_not_allowed
@@ -101,6 +104,20 @@ class InvalidKey(Unauthenticated):
     message = "This API key is unknown, expired or revoked."
 
 
+class SessionEnded(Unauthenticated):
+    """The browser's session is over: signed out, run out, or its key expired or was revoked."""
+
+    code = "session_ended"
+    message = "You are signed out; sign in again with a private key."
+
+
+class SignInLinkSpent(Unauthenticated):
+    """A sign-in link opens one session, within 5 minutes of its making."""
+
+    code = "sign_in_link_spent"
+    message = "This sign-in link has been used or is older than 5 minutes; ask for a new one."
+
+
 class OperatorTokenRefused(Unauthenticated):
     """The operators' API was called without its token, or with a wrong one."""
 
@@ -139,6 +156,17 @@ class ScopeMissing(Forbidden):
     def of(cls, missing: Sequence[str]) -> ScopeMissing:
         """Names the scopes that are missing."""
         return cls(f"This key lacks the scope {', '.join(missing)}.", details={"scopes": list(missing)})
+
+
+class CrossSiteRefused(Forbidden):
+    """A session cookie counts on the service's own pages only: same-origin `Origin` or `Sec-Fetch-Site`,
+    and `X-Parley-Client` with what changes something."""
+
+    code = "cross_site_refused"
+    message = (
+        "A session counts on this service's own pages only. Elsewhere, send an API key, for example as "
+        "'Authorization: Bearer sk-par-...'."
+    )
 
 
 class AccountSuspended(Forbidden):

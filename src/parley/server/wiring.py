@@ -13,6 +13,7 @@ from redis.asyncio import ConnectionPool, Redis
 
 from parley.engine.ports import Deadlines
 from parley.server.accounts.authenticator import Authenticator
+from parley.server.accounts.browser import SessionRules
 from parley.server.accounts.last_used import LastUsed
 from parley.server.accounts.pace import Pace
 from parley.server.agentic_tests.service import using_gateway
@@ -59,6 +60,7 @@ from parley.server.telemetry.metrics import Metrics
 from parley.server.telemetry.page import MetricsPage
 from parley.server.telemetry.tracing import TraceRules, Tracing
 from parley.server.telemetry.watch import Watch
+from parley.server.web.assets import Assets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,8 @@ class Services:
     """For single calls to customers' addresses: guarded, a connection for each."""
     gateway_use: GatewayUse
     authenticator: Authenticator
+    session_rules: SessionRules
+    assets: Assets
     last_used: LastUsed
     pace: Pace
     offer: Offer
@@ -168,6 +172,10 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         calls=calls,
         gateway_use=GatewayUse(using_gateway),
         authenticator=Authenticator(database, clock, settings.api.key_cache_s),
+        session_rules=SessionRules(
+            public_url=settings.api.public_url, lifetime=timedelta(hours=settings.api.session_hours)
+        ),
+        assets=Assets(),
         last_used=LastUsed(database, clock),
         pace=Pace(settings.api.requests_per_minute, clock),
         offer=offer,

@@ -7,11 +7,12 @@ from typing import Annotated, Any, TypeAlias
 from fastapi import Depends, Request
 
 from parley.server.accounts.authenticator import Authenticator, Caller
+from parley.server.accounts.browser import SessionRules
 from parley.server.accounts.credentials import SCOPE_NAME, find_token
 from parley.server.accounts.last_used import LastUsed
 from parley.server.accounts.pace import Pace
 from parley.server.accounts.scopes import KeyScope
-from parley.server.errors import AccountSuspended, PublicKeyRefused, ScopeMissing
+from parley.server.errors import AccountSuspended, MissingKey, PublicKeyRefused, ScopeMissing
 from parley.server.kit.provide import provided
 
 
@@ -20,16 +21,28 @@ async def any_caller(
     authenticator: Annotated[Authenticator, provided(Authenticator)],
     last_used: Annotated[LastUsed, provided(LastUsed)],
     pace: Annotated[Pace, provided(Pace)],
+    rules: Annotated[SessionRules, provided(SessionRules)],
 ) -> Caller:
-    """Whoever sent a valid key, public ones and suspended accounts too.
+    """Whoever sent a valid key, public ones and suspended accounts too, or else a browser's session.
 
-    Raises `MissingKey`, `InvalidKey`, `RequestsLimited`.
+    Raises `MissingKey`, `InvalidKey`, `SessionEnded`, `CrossSiteRefused`, `RequestsLimited`.
     """
-    token = find_token(request.headers, request.scope.get(SCOPE_NAME, ()))
-    caller = await authenticator.authenticate(token)
+    caller = await _identified(request, authenticator, rules)
     pace.spend(caller.key_id)
     last_used.saw(caller.key_id)
     return caller
+
+
+async def _identified(request: Request, authenticator: Authenticator, rules: SessionRules) -> Caller:
+    """A key wins over a cookie: whoever sends one says whom to be taken for."""
+    try:
+        token = find_token(request.headers, request.scope.get(SCOPE_NAME, ()))
+    except MissingKey:
+        session_token = rules.speaking(request)
+        if session_token is None:
+            raise
+        return await authenticator.authenticate_session(session_token)
+    return await authenticator.authenticate(token)
 
 
 AnyCaller: TypeAlias = Annotated[Caller, Depends(any_caller)]

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import func, or_, select, text, update
+from sqlalchemy import delete, func, or_, select, text, update
 
+from parley.server.accounts.browser import OpenSession
 from parley.server.db.repository import Repository
 from parley.server.db.session import Session
-from parley.server.db.tables import Account, ApiKey, LedgerEntry, Plan
+from parley.server.db.tables import Account, ApiKey, BrowserSession, LedgerEntry, Plan, SignInLink
 
 
 class FoundKey(NamedTuple):
@@ -34,6 +35,25 @@ _BY_SHA256 = (
 )
 
 
+_BY_SESSION = (
+    "SELECT k.account_id, k.id, k.kind, k.scopes, LEAST(k.expires_at, s.expires_at), k.revoked_at, "
+    "a.name, a.plan, a.status FROM browser_sessions s "
+    "JOIN api_keys k ON (k.account_id, k.id) = (s.account_id, s.key_id) "
+    "JOIN accounts a ON a.id = s.account_id WHERE s.sha256 = :sha256"
+)
+_VALID_SESSIONS = (
+    "SELECT s.id, s.sha256, s.account_id, a.name, a.plan, a.status, k.name, k.shown, k.scopes, "
+    "LEAST(k.expires_at, s.expires_at) FROM browser_sessions s "
+    "JOIN api_keys k ON (k.account_id, k.id) = (s.account_id, s.key_id) "
+    "JOIN accounts a ON a.id = s.account_id "
+    "WHERE s.sha256 = ANY(:digests) AND k.revoked_at IS NULL AND LEAST(k.expires_at, s.expires_at) > now()"
+)
+_SPEND_LINK = (
+    "DELETE FROM sign_in_links l USING api_keys k WHERE (k.account_id, k.id) = (l.account_id, l.key_id) "
+    "AND l.sha256 = :sha256 RETURNING l.expires_at > now(), k.sha256"
+)
+
+
 class KeyLookup:
     """Keys of any account: authentication starts before an account is known."""
 
@@ -45,6 +65,11 @@ class KeyLookup:
         row = (await self._session.execute(text(_BY_SHA256), {"sha256": sha256})).first()
         return FoundKey(*row) if row is not None else None
 
+    async def by_session(self, sha256: bytes) -> FoundKey | None:
+        """The key of the session with this digest; it expires when the first of the two does."""
+        row = (await self._session.execute(text(_BY_SESSION), {"sha256": sha256})).first()
+        return FoundKey(*row) if row is not None else None
+
     async def touch(self, key_ids: Collection[UUID]) -> None:
         """Note that these keys were used, unless that was noted less than a minute ago."""
         stale = or_(
@@ -53,6 +78,49 @@ class KeyLookup:
         await self._session.execute(
             update(ApiKey).where(ApiKey.id.in_(key_ids), stale).values(last_used_at=func.now())
         )
+
+
+class SessionLookup:
+    """Sessions and links of any account: a browser shows a token before an account is known."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def valid(self, digests: list[bytes]) -> list[OpenSession]:
+        """Those of these sessions that are neither over nor of a key that is."""
+        rows = await self._session.execute(text(_VALID_SESSIONS), {"digests": digests})
+        return [OpenSession(*row) for row in rows]
+
+    async def end(self, digests: list[bytes]) -> None:
+        """Remove these sessions."""
+        await self._session.execute(delete(BrowserSession).where(BrowserSession.sha256.in_(digests)))
+
+    async def spend_link(self, sha256: bytes) -> bytes | None:
+        """Remove the link with this digest; the digest of its key, or None if it was spent or too old."""
+        row = (await self._session.execute(text(_SPEND_LINK), {"sha256": sha256})).first()
+        return bytes(row[1]) if row is not None and row[0] else None
+
+
+class SessionRepository(Repository[BrowserSession]):
+    """The sessions of an account."""
+
+    table = BrowserSession
+
+    async def remove_expired(self) -> None:
+        """Remove those that have run out."""
+        await self.session.execute(
+            self.narrow(delete(BrowserSession)).where(BrowserSession.expires_at <= func.now())
+        )
+
+
+class SignInLinkRepository(Repository[SignInLink]):
+    """The unspent links of an account."""
+
+    table = SignInLink
+
+    async def remove_expired(self) -> None:
+        """Remove those that are too old to be used."""
+        await self.session.execute(self.narrow(delete(SignInLink)).where(SignInLink.expires_at <= func.now()))
 
 
 class KeyRepository(Repository[ApiKey]):

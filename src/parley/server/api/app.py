@@ -27,6 +27,7 @@ from parley.server.errors import (
 )
 from parley.server.kit.docs import answers_with
 from parley.server.kit.tasks import end_tasks
+from parley.server.web.pages import router as dashboard
 from parley.server.wiring import Services
 
 _EVERYWHERE = answers_with(
@@ -52,6 +53,7 @@ def create_app(services: Services) -> FastAPI:
     app.include_router(health.router)
     for router in ROUTERS:
         app.include_router(router, responses=_EVERYWHERE)
+    app.include_router(dashboard)
     return app
 
 

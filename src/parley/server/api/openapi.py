@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse
 
 from parley.server.api.reference import reference_page
 
@@ -42,7 +42,7 @@ def install_openapi(app: FastAPI) -> None:
 
 
 def install_reference(app: FastAPI) -> None:
-    """Serve the document as a page for people at `/docs`, made when first asked for; `/` leads there."""
+    """Serve the document as a page for people at `/docs`, made when first asked for."""
     made: list[str] = []
 
     @app.get("/docs", include_in_schema=False)
@@ -50,10 +50,6 @@ def install_reference(app: FastAPI) -> None:
         if not made:
             made.append(reference_page(app.openapi()))
         return HTMLResponse(made[0], headers={"Content-Security-Policy": _PAGE_POLICY})
-
-    @app.get("/", include_in_schema=False)
-    async def start_page() -> RedirectResponse:
-        return RedirectResponse("/docs", status_code=307)
 
 
 def _document(app: FastAPI) -> dict[str, Any]:

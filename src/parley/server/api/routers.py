@@ -17,6 +17,7 @@ from parley.server.notifications.endpoints import router as channels
 from parley.server.quotas.endpoints import router as quotas
 from parley.server.runs.endpoints import router as runs
 from parley.server.runs.export import router as export_schema
+from parley.server.web.endpoints import router as session
 
 ROUTERS: tuple[APIRouter, ...] = (
     gateways,
@@ -30,6 +31,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     quotas,
     hook_key,
     channels,
+    session,
 )
 
 LARGE_BODIES: tuple[re.Pattern[str], ...] = ()

@@ -1,0 +1,43 @@
+// A chart over time, drawn by uPlot, which is loaded only where a chart is shown.
+import { useEffect, useRef } from "preact/hooks";
+import { html } from "../html.js";
+
+/** A colour of the tokens, as a canvas wants it. */
+export function colour(name) {
+  const probe = document.createElement("span");
+  probe.style.color = `var(--${name})`;
+  document.body.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
+
+/**
+ * `data` and `options` are uPlot's; `options()` is a function, called anew when the theme turns.
+ * The height is kept from the first moment. `label` says in words what the chart shows.
+ */
+export function Chart({ data, options, height = 220, label }) {
+  const frame = useRef();
+  useEffect(() => {
+    let plot;
+    let isOver = false;
+    const draw = async () => {
+      const { default: UPlot } = await import("uplot");
+      if (isOver) return;
+      plot?.destroy();
+      plot = new UPlot({ ...options(), width: frame.current.clientWidth, height }, data, frame.current);
+    };
+    const fit = new ResizeObserver(() => plot?.setSize({ width: frame.current.clientWidth, height }));
+    const turned = new MutationObserver(draw);
+    fit.observe(frame.current);
+    turned.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    draw();
+    return () => {
+      isOver = true;
+      fit.disconnect();
+      turned.disconnect();
+      plot?.destroy();
+    };
+  }, [data]);
+  return html`<div class="chart" role="img" aria-label=${label} ref=${frame} style=${{ minHeight: `${height}px` }}></div>`;
+}

@@ -1,0 +1,24 @@
+// Every address of the dashboard and the module that shows it. Modules are loaded when they are first needed.
+import { matched } from "./router.js";
+
+const ROUTES = [
+  ["/", () => import("./pages/overview.js")],
+  ["/sign-in", () => import("./pages/sign_in.js")],
+  ["/tests", () => import("./pages/tests.js")],
+  ["/tests/new", () => import("./pages/test_edit.js")],
+  ["/tests/:id", () => import("./pages/test.js")],
+  ["/tests/:id/edit", () => import("./pages/test_edit.js")],
+  ["/tests/:id/runs/:run", () => import("./pages/run.js")],
+  ["/tests/:id/compare", () => import("./pages/compare.js")],
+  ["/account/*", () => import("./pages/account.js")],
+  ["/evaluations", () => import("./pages/evaluations.js")],
+];
+
+/** What a path shows: `{load, params}`. */
+export function routeOf(path) {
+  for (const [pattern, load] of ROUTES) {
+    const params = matched(pattern, path);
+    if (params) return { pattern, load, params };
+  }
+  return { pattern: "*", load: () => import("./pages/not_found.js"), params: {} };
+}
