@@ -9,6 +9,7 @@ import socket
 from typing import Any
 from uuid import UUID, uuid4
 
+import httpx
 import pytest
 from pydantic import SecretStr
 
@@ -331,6 +332,35 @@ async def test_real_mail_server_gets_one_failure_and_one_recovery_under_parallel
     assert sum("failed," in subject for subject in mailbox.subjects) == 2
     assert sum("runs again" in subject for subject in mailbox.subjects) == 2
     assert all(f"/tests/{test_id}/runs/" in mail.get_content() for mail in mailbox.mails)
+
+
+@pytest.mark.parametrize(
+    ("owner", "contact", "readers"),
+    [
+        ("ada@example.com", "on-call@example.com", ["ada@example.com", "on-call@example.com"]),
+        ("ada@example.com", None, ["ada@example.com"]),
+        (None, "on-call@example.com", ["on-call@example.com"]),
+        ("ada@example.com", "ada@example.com", ["ada@example.com"]),
+        (None, None, []),
+    ],
+)
+async def test_alert_is_mailed_to_the_owner_and_to_the_contact_of_alerts_beside_them(
+    client: httpx.AsyncClient,
+    services: Services,
+    tenant: Tenant,
+    mailbox: MailServer,
+    owner: str | None,
+    contact: str | None,
+    readers: list[str],
+) -> None:
+    body = {"name": "Acme", "owner_email": owner, "alerts_contact": contact}
+    assert (await client.put("/api/v1/account", json=body, headers=tenant.auth)).status_code == 200
+    test_id = await make_test(services.database, tenant)
+    await end_run(services.database, tenant.account_id, test_id, "f")
+    await reactions_of(services).once()
+    await delivered_by(deliverer_of(services))
+    assert sorted(mailbox.recipients) == readers
+    assert [mail["To"] for mail in mailbox.mails] == mailbox.recipients
 
 
 async def test_alert_comes_although_its_worker_died_and_redis_is_gone(
