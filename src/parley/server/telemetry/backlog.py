@@ -6,11 +6,13 @@ Every process tells the same, so rules and panels take the maximum, never the su
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import asyncpg
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from redis.asyncio import Redis
@@ -28,6 +30,8 @@ MOST_ROWS: Final = 10_000
 MOST_ACCOUNTS: Final = 1_000
 """Accounts whose oldest waiting run is looked at."""
 
+_log = logging.getLogger(__name__)
+
 # One look into ix_runs_waiting for each account: as many rows as there are accounts that wait.
 _WAITING: Final = """
 WITH RECURSIVE heads AS (
@@ -43,7 +47,7 @@ WITH RECURSIVE heads AS (
 )
 SELECT (SELECT count(*) FROM (
            SELECT FROM runs WHERE state = 'pending' AND admitted_at IS NULL LIMIT $1
-       ) AS some)::float8 AS waiting,
+       ) AS counted)::float8 AS waiting,
        extract(epoch FROM now() - min(created_at))::float8 AS oldest_s
   FROM (SELECT created_at FROM heads LIMIT $2) AS oldest
 """
@@ -58,14 +62,14 @@ SELECT count(*) FILTER (WHERE state = 'pending')::float8 AS admitted,
   FROM (
       SELECT state, created_at, admitted_at, lease_until FROM runs
        WHERE state IN ('pending', 'running') AND admitted_at IS NOT NULL LIMIT $1
-  ) AS some
+  ) AS counted
 """
 
 _OTHERS: Final = """
 SELECT (SELECT count(*)::float8
-          FROM (SELECT FROM direct_calls WHERE state = 'running' LIMIT $1) AS some) AS direct,
+          FROM (SELECT FROM direct_calls WHERE state = 'running' LIMIT $1) AS counted) AS direct,
        (SELECT extract(epoch FROM now() - min(due_at))::float8
-          FROM (SELECT due_at FROM outbox LIMIT $1) AS some) AS outbox_s,
+          FROM (SELECT due_at FROM outbox LIMIT $1) AS counted) AS outbox_s,
        (SELECT extract(epoch FROM now() - min(next_attempt_at))::float8
           FROM deliveries WHERE state = 'pending') AS deliveries_s,
        (SELECT extract(epoch FROM now() - min(looked_at_from))::float8
@@ -117,6 +121,9 @@ class BacklogReader(Collector):
                 slots = await connection.fetchrow(_SLOTS, MOST_ROWS)
                 others = await connection.fetchrow(_OTHERS, MOST_ROWS)
         except (DatabaseAway, TimeoutError):
+            return None
+        except asyncpg.PostgresError as fault:
+            _log.warning("the backlog cannot be read: %s", fault)
             return None
         return {**_row(waiting), **_row(slots), **_row(others)}
 

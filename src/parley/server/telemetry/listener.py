@@ -26,8 +26,8 @@ async def listening(host: str, port: int, token: str, page: MetricsPage, ready: 
     """
     app = web.Application()
     app.router.add_get("/livez", _alive)
-    app.router.add_get("/readyz", _Readiness(ready))
-    app.router.add_get("/metrics", _Metrics(page, token))
+    app.router.add_get("/readyz", _Readiness(ready).answer)
+    app.router.add_get("/metrics", _Metrics(page, token).answer)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=GRACE_S)
     await runner.setup()
     try:
@@ -45,7 +45,7 @@ class _Readiness:
     def __init__(self, ready: Ready) -> None:
         self._ready = ready
 
-    async def __call__(self, _request: web.Request) -> web.Response:
+    async def answer(self, _request: web.Request) -> web.Response:
         try:
             return web.json_response({"data": await self._ready()})
         except Exception as fault:
@@ -59,7 +59,7 @@ class _Metrics:
         self._page = page
         self._wanted = f"Bearer {token}".encode() if token else None
 
-    async def __call__(self, request: web.Request) -> web.Response:
+    async def answer(self, request: web.Request) -> web.Response:
         given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
         if self._wanted is not None and not hmac.compare_digest(given, self._wanted):
             return web.json_response(
