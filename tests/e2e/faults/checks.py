@@ -205,7 +205,9 @@ def _directs(_: Fleet, customers: Customers) -> Check:
         if not _ends_once(stream.frames):
             broken.append(_ends(stream.frames))
     looked_at = len(customers.seen.directs)
-    return Check(name="every direct stream that held ended with one end", looked_at=looked_at, broken=tuple(broken))
+    return Check(
+        name="every direct stream that held ended with one end", looked_at=looked_at, broken=tuple(broken)
+    )
 
 
 def _ends_once(frames: Sequence[Frame]) -> bool:
@@ -213,7 +215,9 @@ def _ends_once(frames: Sequence[Frame]) -> bool:
 
 
 def _ends(frames: Sequence[Frame]) -> str:
-    return f"{sum(map(is_terminal, frames))} ends in {len(frames)} events, last {[f.type for f in frames[-2:]]}"
+    return (
+        f"{sum(map(is_terminal, frames))} ends in {len(frames)} events, last {[f.type for f in frames[-2:]]}"
+    )
 
 
 async def stories(customers: Customers) -> Check:
@@ -229,7 +233,9 @@ async def stories(customers: Customers) -> Check:
 
 def _difference(live: Sequence[Frame], again: Sequence[Frame]) -> str:
     one, other = told(live), told(again)
-    place = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    place = next(
+        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
     return f"at {place} {_short(one[place : place + 1])} against {_short(other[place : place + 1])}"
 
 
@@ -283,5 +289,3 @@ async def _queue(fleet: Fleet) -> Check:
         keys = [key.decode() async for key in redis.scan_iter(count=1_000)]
         broken = [f"{key} never expires" for key in keys if await redis.ttl(key) == -1]
     return Check(name="nothing stays in Redis for ever", looked_at=len(keys), broken=tuple(broken))
-
-

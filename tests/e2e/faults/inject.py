@@ -8,7 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import asyncpg
 import psutil
@@ -130,10 +130,14 @@ class Injector:
             await redis.flushall()
 
     async def _forbid_writing_redis(self, fault: Fault) -> None:
+        await self._replicate("127.0.0.1", "1")
+        await asyncio.sleep(fault.for_s)
+        await self._replicate("NO", "ONE")
+
+    async def _replicate(self, *whom: str) -> None:
         async with self._fleet.redis_client() as redis:
-            await redis.execute_command("REPLICAOF", "127.0.0.1", "1")
-            await asyncio.sleep(fault.for_s)
-            await redis.execute_command("REPLICAOF", "NO", "ONE")
+            say: Any = redis.execute_command
+            await say("REPLICAOF", *whom)
 
     async def _cut(self, fault: Fault) -> None:
         self._link(fault).cut()
@@ -176,8 +180,7 @@ class Injector:
         for link in self._fleet.links.values():
             link.mend()
         with contextlib.suppress(RedisError, OSError):
-            async with self._fleet.redis_client() as redis:
-                await redis.execute_command("REPLICAOF", "NO", "ONE")
+            await self._replicate("NO", "ONE")
         await self._let_write(is_allowed=True)
         for name, child in self._fleet.children.items():
             if child.exit_code() is not None:

@@ -69,7 +69,8 @@ class Link:
         self._writers |= both
         try:
             await asyncio.gather(
-                self._pump(reader, far_writer, is_answer=False), self._pump(far_reader, writer, is_answer=True)
+                self._pump(reader, far_writer, is_answer=False),
+                self._pump(far_reader, writer, is_answer=True),
             )
         finally:
             self._writers -= both

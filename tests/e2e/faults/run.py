@@ -90,7 +90,10 @@ async def carry_out(order: Order, folder: Path) -> Outcome:
     async with DemoServer() as llms:
         llms.configure(**_PACE)
         settings = {**_SETTINGS, "PARLEY_LLM_BASE_URL": llms.base_url}
-        async with fleet_in(folder, settings, order.plant) as fleet, _customers(fleet, order.seed) as customers:
+        async with (
+            fleet_in(folder, settings, order.plant) as fleet,
+            _customers(fleet, order.seed) as customers,
+        ):
             shops = await open_for_business(fleet, customers, llms.base_url)
             injector = Injector(fleet)
             served = await _under_load(order, customers, shops, injector)
@@ -134,9 +137,7 @@ async def _make_database(fleet: Fleet) -> None:
     await connection.close()
 
 
-async def _under_load(
-    order: Order, customers: Customers, shops: Sequence[Shop], injector: Injector
-) -> Check:
+async def _under_load(order: Order, customers: Customers, shops: Sequence[Shop], injector: Injector) -> Check:
     """Customers come over the whole time, and faults strike on theirs; then all is mended and waited for."""
     draw, began = random.Random(order.seed), time.monotonic()
     visits = [

@@ -45,7 +45,9 @@ KINDS: Final = (
         lasts=(1, 7),
     ),
     Kind(name="kill-worker", says="SIGKILL of a worker", targets=WORKERS, lasts=(0.2, 4)),
-    Kind(name="postgres-restart", says="a fast shutdown, then a start", targets=("postgres",), lasts=(0.2, 3)),
+    Kind(
+        name="postgres-restart", says="a fast shutdown, then a start", targets=("postgres",), lasts=(0.2, 3)
+    ),
     Kind(
         name="postgres-crash",
         says="all its processes killed, recovery at the next start",
@@ -74,9 +76,7 @@ KINDS: Final = (
         targets=PROCESSES,
         lasts=(0.1, 1),
     ),
-    Kind(
-        name="postgres-full", says="all its connections are taken", targets=("postgres",), lasts=(0.5, 4)
-    ),
+    Kind(name="postgres-full", says="all its connections are taken", targets=("postgres",), lasts=(0.5, 4)),
     Kind(
         name="postgres-read-only",
         says="a failover: connections end, new ones may not write for a while",
@@ -92,7 +92,10 @@ KINDS: Final = (
     Kind(name="redis-restart", says="ended and started again, empty", targets=("redis",), lasts=(0.1, 3)),
     Kind(name="redis-flush", says="FLUSHALL", targets=("redis",)),
     Kind(
-        name="redis-read-only", says="a replica of nobody: writes are refused", targets=("redis",), lasts=(1, 5)
+        name="redis-read-only",
+        says="a replica of nobody: writes are refused",
+        targets=("redis",),
+        lasts=(1, 5),
     ),
     Kind(name="redis-cut", says="every connection of one process is reset", targets=PROCESSES),
     Kind(
@@ -102,7 +105,10 @@ KINDS: Final = (
         lasts=(0.5, 5),
     ),
     Kind(
-        name="redis-silent", says="nothing passes between one process and Redis", targets=PROCESSES, lasts=(1, 6)
+        name="redis-silent",
+        says="nothing passes between one process and Redis",
+        targets=PROCESSES,
+        lasts=(1, 6),
     ),
     Kind(name="redis-slow", says="every piece takes 0.1 s longer each way", targets=PROCESSES, lasts=(1, 5)),
     Kind(name="clients-cut", says="every connection of the clients is reset", targets=("clients",)),

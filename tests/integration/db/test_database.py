@@ -208,18 +208,75 @@ async def test_cut_under_a_raw_statement_is_a_database_away(cable: Cable, cabled
     await _until_back(cabled)
 
 
-async def test_ended_sessions_are_a_database_away_once(database: Database, cabled: Database) -> None:
+async def test_statement_without_an_answer_is_a_database_away(
+    cable: Cable, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("parley.server.db.database.ANSWER_PATIENCE_S", 0.1)
+    user = urlsplit(database_url).username
+    url = urlunsplit(urlsplit(database_url)._replace(netloc=f"{user}@127.0.0.1:{cable.port}"))
+    database = Database(url, PoolOptions(statement_timeout_s=0.2, connect_timeout_s=0.2))
+
+    async def raw() -> None:
+        async with database.raw() as connection:
+            await connection.execute("SELECT 1")
+
+    await raw()
+    await names(database)
+    cable.silence()
+    for work in (raw(), names(database)):
+        with pytest.raises(DatabaseAway):
+            await asyncio.wait_for(work, 5)
+    async with asyncio.timeout(5):
+        await database.close()
+
+
+async def test_block_stopped_while_the_server_says_nothing_holds_nobody_up(
+    cable: Cable, cabled: Database
+) -> None:
+    async def work() -> None:
+        async with cabled.raw() as connection:
+            cable.silence()
+            await connection.execute("SELECT 1")
+
+    task = asyncio.create_task(work())
+    await asyncio.sleep(0.1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 1)
+    cable.cut()
+    cable.mend()
+    async with asyncio.timeout(5), cabled.raw() as connection:
+        assert await connection.fetchval("SELECT 7") == 7
+
+
+async def test_sessions_ended_by_the_server_are_replaced(database: Database, cabled: Database) -> None:
+    """A restart of the server costs no request that comes after it."""
     assert await names(cabled) == set()
+    async with cabled.raw() as connection:
+        await connection.execute("SELECT 1")
     async with database.session() as session:
         await session.execute(
             text(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
-                "AND pid <> pg_backend_pid()"
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
         )
-    with pytest.raises(DatabaseAway):
-        await names(cabled)
+    await asyncio.sleep(0.05)
     assert await names(cabled) == set()
+    async with cabled.raw() as connection:
+        assert await connection.fetchval("SELECT 7") == 7
+
+
+@pytest.mark.parametrize("state", ["25006", "40001", "40P01", "53100", "53300", "57014", "57P03", "58030"])
+async def test_what_passes_by_itself_is_a_database_away(database: Database, state: str) -> None:
+    """A failover, a deadlock, a full disk, a slow statement: nothing that a run should end for."""
+    raising = f"DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '{state}'; END $$"
+    with pytest.raises(DatabaseAway):
+        async with database.session() as session:
+            await session.execute(text(raising))
+    with pytest.raises(DatabaseAway):
+        async with database.raw() as connection:
+            await connection.execute(raising)
 
 
 async def test_wrong_statement_is_no_database_away(database: Database) -> None:
@@ -231,9 +288,10 @@ async def test_wrong_statement_is_no_database_away(database: Database) -> None:
 async def test_long_statement_is_stopped(database_url: str) -> None:
     database = Database(database_url, PoolOptions(statement_timeout_s=0.1))
     try:
-        with pytest.raises(Exception, match="statement timeout"):
+        with pytest.raises(DatabaseAway) as stopped:
             async with database.session() as session:
                 await session.execute(text("SELECT pg_sleep(5)"))
+        assert "statement timeout" in str(stopped.value.__cause__)
     finally:
         await database.close()
 

@@ -50,6 +50,13 @@ class Server(uvicorn.Server):
         if self._beside is not None:
             await self._beside
 
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take a signal as the wish it is. uvicorn would send it again, before the services are closed."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
+
 
 class OperatorsServer(uvicorn.Server):
     """A server that leaves signals to the one it stands beside."""

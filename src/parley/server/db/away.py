@@ -5,13 +5,25 @@ from __future__ import annotations
 import asyncpg
 from sqlalchemy import exc
 
-_AWAY_STATES = ("08", "57P01", "57P02", "57P03", "53300", "53400")
-"""Connection faults, shutdown, start-up, too many connections (PostgreSQL, appendix A)."""
+_AWAY_STATES = (
+    "08",  # connection faults
+    "25006",  # a standby, or a server that fails over: it reads and does not write
+    "40001",  # lost against another transaction; the same work may succeed when it is done again
+    "40P01",  # the same: a deadlock
+    "53",  # out of connections, memory or disk
+    "57014",  # slower than the statement timeout
+    "57P",  # shutdown, crash, start-up
+    "58",  # faults of its machine
+)
+"""What passes by itself (PostgreSQL, appendix A): who waits and repeats the work loses nothing."""
 
 
 def is_away(fault: BaseException) -> bool:
-    """Whether `fault` says that the database cannot be used now, rather than that we misused it."""
-    if isinstance(fault, exc.TimeoutError):
+    """Whether `fault` says that the database cannot be used now, rather than that we misused it.
+
+    A statement that got no answer in time raises the plain TimeoutError.
+    """
+    if isinstance(fault, exc.TimeoutError | TimeoutError):
         return True
     if isinstance(fault, exc.DBAPIError):
         return fault.connection_invalidated or _has_away_state(fault.orig)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 import asyncpg
-from sqlalchemy import text
+from sqlalchemy import event, exc, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
 
@@ -20,6 +20,11 @@ from parley.server.db.raw import RawConnection, RawConnections
 from parley.server.db.session import Session
 from parley.server.errors import DatabaseAway
 from parley.server.kit import strictjson
+
+ANSWER_PATIENCE_S: Final = 2.0
+"""How much longer than the statement timeout an answer may take before its connection is given up."""
+CLOSE_S: Final = 2.0
+"""Wait for connections to be closed in good order, when the process stops."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +54,7 @@ class Database:
             json_serializer=strictjson.write,
             connect_args=self._connect_args(),
         )
+        event.listen(self.engine.sync_engine, "checkout", _refuse_dead)
         self._raw = RawConnections(self.engine, most_kept=self._options.size // 2)
 
     @asynccontextmanager
@@ -80,6 +86,9 @@ class Database:
             connection, raw = await self._raw.take()
             try:
                 yield raw
+            except (TimeoutError, asyncio.CancelledError):
+                raw.terminate()  # a statement may still be under way; nobody waits for it
+                raise
             finally:
                 await self._raw.give_back(connection, raw)
         except Exception as fault:
@@ -102,9 +111,11 @@ class Database:
             raise DatabaseAway from fault
 
     async def close(self) -> None:
-        """Close every connection."""
-        await self._raw.close()
-        await self.engine.dispose()
+        """Close every connection; one whose server says nothing more is dropped."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                await self._raw.close()
+                await self.engine.dispose()
 
     def _connect_args(self) -> dict[str, Any]:
         arguments: dict[str, Any] = {"async_creator_fn": self._connect}
@@ -118,6 +129,7 @@ class Database:
             return await asyncpg.connect(
                 self.dsn,
                 timeout=self._options.connect_timeout_s,
+                command_timeout=self._options.statement_timeout_s + ANSWER_PATIENCE_S,
                 statement_cache_size=0 if self._options.pooler_mode else 100,
                 server_settings=self._server_settings(),
             )
@@ -133,6 +145,12 @@ class Database:
             "idle_in_transaction_session_timeout": "60000",
             "jit": "off",
         }
+
+
+def _refuse_dead(connection: Any, *_: object) -> None:
+    """Let the pool replace a connection that the server has closed, and all that are older."""
+    if connection.driver_connection.is_closed():
+        raise exc.InvalidatePoolError
 
 
 def plain_url(url: str) -> str:

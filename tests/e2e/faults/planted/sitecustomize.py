@@ -30,7 +30,7 @@ def _charge_outside_the_entry() -> None:
                 await connection.execute(charging, *values)
         return standing
 
-    keep.Journal.keep = keep_then_charge  # type: ignore[method-assign]
+    setattr(keep.Journal, "keep", keep_then_charge)  # noqa: B010
 
 
 def _claim_without_looking_at_the_lease() -> None:
