@@ -138,6 +138,18 @@ class ApiSettings(Group):
     session_hours: int = Field(
         default=168, ge=1, le=8_760, description="How long a sign-in to the dashboard lasts, hours."
     )
+    direct_streams: int = Field(
+        default=500,
+        ge=1,
+        le=100_000,
+        description="Direct evaluations one process holds at once; the next one is answered 503.",
+    )
+    event_streams: int = Field(
+        default=2_000,
+        ge=1,
+        le=100_000,
+        description="Watched event streams one process holds at once; the next one is answered 503.",
+    )
     ready_timeout_s: float = Field(
         default=2.0, gt=0, le=10, description="Bound of each check of `/readyz`, seconds."
     )

@@ -28,7 +28,8 @@ ServerError
 │   └── IntegratedLimitReached    integrated_limit_reached
 ├── InternalError             500 internal_error
 └── Unavailable               503
-    └── DatabaseAway              database_unavailable
+    ├── DatabaseAway              database_unavailable
+    └── StreamsExhausted          streams_exhausted
 """
 
 from __future__ import annotations
@@ -309,6 +310,13 @@ class DatabaseAway(Unavailable):
 
     code = "database_unavailable"
     message = "The database does not answer; try again shortly."
+
+
+class StreamsExhausted(Unavailable):
+    """This process holds as many event streams as it may (`PARLEY_API_DIRECT_STREAMS`, `..._EVENT_STREAMS`)."""
+
+    code = "streams_exhausted"
+    message = "This server holds as many event streams as it may; try again shortly."
 
 
 def answers() -> Iterator[type[ServerError]]:

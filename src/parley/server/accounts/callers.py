@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, TypeAlias
 
 from fastapi import Depends, Request
+from structlog.contextvars import bind_contextvars
 
 from parley.server.accounts.authenticator import Authenticator, Caller
 from parley.server.accounts.browser import SessionRules
@@ -30,6 +31,7 @@ async def any_caller(
     caller = await _identified(request, authenticator, rules)
     pace.spend(caller.key_id)
     last_used.saw(caller.key_id)
+    bind_contextvars(account_id=str(caller.account_id))
     return caller
 
 

@@ -16,6 +16,7 @@ from parley.server.api.middleware import BodyCap, HostCheck, RequestShell
 from parley.server.api.openapi import install_openapi, install_reference
 from parley.server.api.rendering import install_error_handlers
 from parley.server.api.routers import LARGE_BODIES, ROUTERS
+from parley.server.api.streams import DIRECT, EVENTS, Door, StreamDoors
 from parley.server.config import ApiSettings
 from parley.server.errors import (
     DatabaseAway,
@@ -27,6 +28,7 @@ from parley.server.errors import (
 )
 from parley.server.kit.docs import answers_with
 from parley.server.kit.tasks import end_tasks
+from parley.server.telemetry.watch import Watch
 from parley.server.web.pages import router as dashboard
 from parley.server.wiring import Services
 
@@ -41,7 +43,7 @@ def create_app(services: Services) -> FastAPI:
         title="Parley",
         version=version("parley-evals"),
         lifespan=_lifespan(services),
-        middleware=_middleware(services.settings.api),
+        middleware=_middleware(services.settings.api, services.watch),
         redirect_slashes=False,
         docs_url=None,
         redoc_url=None,
@@ -57,9 +59,9 @@ def create_app(services: Services) -> FastAPI:
     return app
 
 
-def _middleware(api: ApiSettings) -> list[Middleware]:
+def _middleware(api: ApiSettings, watch: Watch) -> list[Middleware]:
     """From the outside in."""
-    layers = [Middleware(RequestShell, takes_query_key=api.query_key)]
+    layers = [Middleware(RequestShell, takes_query_key=api.query_key, metrics=watch.metrics)]
     if api.allowed_hosts:
         layers.append(Middleware(HostCheck, allowed=api.allowed_hosts))
     if api.cors_origins:
@@ -87,6 +89,11 @@ def _middleware(api: ApiSettings) -> list[Middleware]:
         )
     larger = tuple((path, api.large_body_max_bytes) for path in LARGE_BODIES)
     layers.append(Middleware(BodyCap, max_bytes=api.body_max_bytes, larger=larger))
+    doors = (
+        Door(kind="direct", method="POST", path=DIRECT, most=api.direct_streams),
+        Door(kind="events", method="GET", path=EVENTS, most=api.event_streams),
+    )
+    layers.append(Middleware(StreamDoors, doors=doors, watch=watch))
     return layers
 
 

@@ -16,6 +16,7 @@ from parley.server.api.rendering import error_response
 from parley.server.errors import BodyTooLarge, InternalError, InvalidRequest
 from parley.server.kit.ids import new_id
 from parley.server.logs import logger
+from parley.server.telemetry.metrics import Metrics
 
 _log = logger("parley.api")
 _GIVEN_ID = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
@@ -25,9 +26,10 @@ _QUIET = ("/livez", "/readyz")
 class RequestShell:
     """The outermost layer of ours: names a request, hides its key, logs it, answers what nobody caught."""
 
-    def __init__(self, app: ASGIApp, takes_query_key: bool) -> None:
+    def __init__(self, app: ASGIApp, takes_query_key: bool, metrics: Metrics | None = None) -> None:
         self._app = app
         self._takes_query_key = takes_query_key
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -49,6 +51,9 @@ class RequestShell:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if self._metrics is not None:
+                    head_s = time.perf_counter() - began
+                    self._metrics.answered(scope["method"], _route(scope), status, head_s)
                 MutableHeaders(scope=message)["X-Request-Id"] = request_id
             await send(message)
 
@@ -66,6 +71,11 @@ class RequestShell:
                 _log.info(
                     "request", method=scope["method"], path=scope["path"], status=status, took_ms=took_ms
                 )
+
+
+def _route(scope: Scope) -> str:
+    """The route's pattern, so that ids and whatever strangers ask for make no metrics of their own."""
+    return getattr(scope.get("route"), "path", "none")
 
 
 class HostCheck:
