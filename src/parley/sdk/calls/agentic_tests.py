@@ -27,17 +27,25 @@ def get_test(test_id: str) -> Call[AgenticTest]:
     return get(_test(test_id), data_of(AgenticTest))
 
 
-def create_test(fields: Mapping[str, Any]) -> Call[AgenticTest]:
-    """Make a test; its fields are in docs/reference/agentic-tests.md."""
-    return Call(method="POST", path=TESTS, read=data_of(AgenticTest), body=dict(fields))
+def create_test(fields: Mapping[str, Any], *, dry_run: bool = False) -> Call[AgenticTest]:
+    """Make a test; its fields are in docs/reference/agentic-tests.md. A dry run stores nothing."""
+    return Call(
+        method="POST",
+        path=TESTS,
+        read=data_of(AgenticTest),
+        params=_dry(dry_run),
+        body=dict(fields),
+        is_repeatable=dry_run,
+    )
 
 
-def change_test(test_id: str, fields: Mapping[str, Any]) -> Call[AgenticTest]:
-    """Change only the fields that are given."""
+def change_test(test_id: str, fields: Mapping[str, Any], *, dry_run: bool = False) -> Call[AgenticTest]:
+    """Change only the fields that are given. A dry run stores nothing."""
     return Call(
         method="PATCH",
         path=_test(test_id),
         read=data_of(AgenticTest),
+        params=_dry(dry_run),
         body=dict(fields),
         is_repeatable=True,
     )
@@ -112,6 +120,10 @@ class Runs(Group[D]):
     export = Method(export_run)
     events = Streamed(run_events)
     direct = Streamed(direct_events)
+
+
+def _dry(dry_run: bool) -> dict[str, str]:
+    return {"dry_run": "true"} if dry_run else {}
 
 
 def _test(test_id: str) -> str:

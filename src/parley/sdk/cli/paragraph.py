@@ -24,6 +24,7 @@ class Paragraphs:
         self._console = console
         self._column = 0
         self._word = ""
+        self._gap = ""
         self._style = ""
         self._is_open = False
 
@@ -47,7 +48,7 @@ class Paragraphs:
         for piece in re.split(r"(\s)", harmless(text)):
             if piece.isspace():
                 self._release()
-                self._gap(piece)
+                self._space(piece)
             else:
                 self._word += piece
 
@@ -56,14 +57,14 @@ class Paragraphs:
         if self._is_open:
             self._release()
             self._write("\n", "")
-            self._is_open, self._style = False, ""
+            self._is_open, self._style, self._gap = False, "", ""
 
-    def _gap(self, space: str) -> None:
+    def _space(self, space: str) -> None:
+        """A line break; or a gap, which waits for the next word and is dropped at a line's end."""
         if space == "\n":
             self._break()
         elif self._column > LABEL_WIDTH:
-            self._write(" ", "")
-            self._column += 1
+            self._gap = " "
 
     def _release(self) -> None:
         word, self._word = self._word, ""
@@ -71,14 +72,15 @@ class Paragraphs:
             return
         width = max(self._console.width, _NARROWEST)
         size = Text(word).cell_len
-        if self._column > LABEL_WIDTH and self._column + size > width:
+        if self._column > LABEL_WIDTH and self._column + len(self._gap) + size > width:
             self._break()
-        self._write(word, self._style)
-        self._column += size
+        self._write(self._gap + word, self._style)
+        self._column += len(self._gap) + size
+        self._gap = ""
 
     def _break(self) -> None:
         self._write("\n" + " " * LABEL_WIDTH, "")
-        self._column = LABEL_WIDTH
+        self._column, self._gap = LABEL_WIDTH, ""
 
     def _write(self, text: str, style: str) -> None:
         self._console.print(Text(text, style=style), end="", soft_wrap=True)

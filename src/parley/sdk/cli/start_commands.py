@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from parley.sdk.cli.ending import PANEL, plainly
+from parley.sdk.cli.ending import CANNOT, PANEL, plainly, say
 from parley.sdk.cli.options import AsJson
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
+    app.command("init", rich_help_panel=PANEL)(init)
     app.command("whoami", rich_help_panel=PANEL)(whoami)
+
+
+def init(
+    file: Annotated[Path, typer.Argument(help="The file to write.")] = Path("tests.yaml"),
+) -> None:
+    """Write an example file of tests. A file that exists is left alone.
+
+    Example:
+
+      parley init tests.yaml
+    """
+    from parley.sdk.definitions.file import EXAMPLE
+
+    with plainly():
+        try:
+            with file.open("x", encoding="utf-8") as new:
+                new.write(EXAMPLE)
+        except OSError as error:
+            say(f"{file} cannot be written: {error.strerror}.")
+            raise typer.Exit(CANNOT) from None
+        typer.echo(f"Wrote {file}. Next: name your gateway in it, then `parley tests push {file}`.")
 
 
 def whoami(as_json: AsJson = False) -> None:
