@@ -1,4 +1,4 @@
-"""The dashboard in the system's Chromium, over a stage of its own: API, worker and scripted llms in this loop.
+"""The dashboard in the system's Chromium, over a stage: API, worker and scripted llms in the test's loop.
 
 Without Chromium these tests are skipped, and say so; `PARLEY_TEST_CHROMIUM` names another place for it.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.base import AXE_FILE_PATH
+from axe_playwright_python.base import AXE_FILE_PATH  # type: ignore[import-untyped]
 from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
 
 from tests.stage import Stage
@@ -83,7 +83,7 @@ class Seen:
     async def looks_accessible(self) -> None:
         """Ask axe in light and dark, wide and narrow, and see that nothing has to be scrolled sideways."""
         for scheme in ("light", "dark"):
-            await self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            await self.page.emulate_media(color_scheme=scheme)
             for width, height in (WIDE, NARROW):
                 await self.page.set_viewport_size({"width": width, "height": height})
                 where = f"{self.page.url} {scheme} {width}"
