@@ -411,8 +411,8 @@ class TelemetrySettings(Group):
     )
     otlp_url: str = Field(
         default="",
-        description="Base address of an OTLP collector over HTTP, such as `http://collector:4318`; `/v1/traces` "
-        "is added. None: nothing is traced.",
+        description="Base address of an OTLP collector over HTTP, such as `http://collector:4318`; "
+        "`/v1/traces` is added. None: nothing is traced.",
     )
     otlp_headers: SecretStr = Field(
         default=SecretStr(""),

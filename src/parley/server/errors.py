@@ -313,7 +313,7 @@ class DatabaseAway(Unavailable):
 
 
 class StreamsExhausted(Unavailable):
-    """This process holds as many event streams as it may (`PARLEY_API_DIRECT_STREAMS`, `..._EVENT_STREAMS`)."""
+    """This process holds as many event streams as its settings allow."""
 
     code = "streams_exhausted"
     message = "This server holds as many event streams as it may; try again shortly."
