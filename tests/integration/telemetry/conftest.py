@@ -33,7 +33,7 @@ class Collector:
 
     async def take(self, request: web.Request) -> web.Response:
         self.paths.append(request.path)
-        self.headers.append(dict(request.headers))
+        self.headers.append({name.lower(): value for name, value in request.headers.items()})
         self.bodies.append(await request.read())
         return web.Response(content_type="application/x-protobuf")
 
