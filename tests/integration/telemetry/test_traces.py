@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+from pydantic import SecretStr
 
 from parley.server.config import TelemetrySettings
 from parley.server.llm.demo import Hang, Rule
@@ -20,7 +21,9 @@ FIELDS: dict[str, Any] = {"seed": 7, "max_turns": 2}
 
 @pytest.fixture
 def telemetry(collector: Collector) -> TelemetrySettings:
-    return TelemetrySettings(otlp_url=collector.url, otlp_headers="x-team=quality, authorization=Basic abc=")
+    return TelemetrySettings(
+        otlp_url=collector.url, otlp_headers=SecretStr("x-team=quality, authorization=Basic abc=")
+    )
 
 
 def named(spans: list[Span], name: str) -> list[Span]:
