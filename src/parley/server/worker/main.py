@@ -59,7 +59,8 @@ class Worker:
             wall_time_s=settings.run.wall_time_s,
         )
         self._executor = Executor(stores, watched, limits, self._admit_next)
-        self._sweep = Sweep(services.database, self._executor, services.queue, settings.worker.tick_s)
+        noted = services.watch.metrics.swept if services.watch.metrics else None
+        self._sweep = Sweep(services.database, self._executor, services.queue, settings.worker.tick_s, noted)
         starter = Starter(offer=services.offer, queue=services.queue)
         self._scheduler = Scheduler(services.database, starter, settings.worker.tick_s)
         teller = Teller(sends_mail=services.messenger.sends_mail)
