@@ -36,7 +36,7 @@ FIRST_STYLES: Final = ("styles/tokens.css", "styles/base.css", "styles/component
 _SERVED = (".js", ".css", ".svg")
 _SMALLEST_PRESSED = 200
 """Bytes under which pressing gains nothing."""
-_IMPORTED = re.compile(r"""(?:^|[;}\s])(?:import|export)\b[^"'();]*?["']([^"']+)["']""", re.MULTILINE)
+_IMPORTED = re.compile(r"""\b(?:import|export)\b(?:[\w*$\s{},]*?\bfrom)?\s*["']([^"']+)["']""")
 
 
 @dataclass(frozen=True)

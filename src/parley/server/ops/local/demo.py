@@ -65,6 +65,11 @@ class DemoClient:
             tests.append(DemoTest(id=test_id, name=body["name"]))
         return Demo(gateway=gateway, tests=tuple(tests))
 
+    def sign_in_link(self) -> str:
+        """A link that opens the dashboard, once, within 5 minutes. Raises `LocalStackError`."""
+        url: str = self._ask("POST", "/api/v1/session/links")["url"]
+        return url
+
     def run(self, test: DemoTest, tell: Callable[[str, dict[str, Any]], bool]) -> None:
         """Start a run and hand its events to `tell`, until that returns True."""
         run_id = self._ask("POST", f"{TESTS}/{test.id}/runs")["id"]
