@@ -287,5 +287,5 @@ async def _queue(fleet: Fleet) -> Check:
     """No job is left, and no key lives for ever."""
     async with fleet.redis_client() as redis:
         keys = [key.decode() async for key in redis.scan_iter(count=1_000)]
-        broken = [f"{key} never expires" for key in keys if await redis.ttl(key) == -1]
-    return Check(name="nothing stays in Redis for ever", looked_at=len(keys), broken=tuple(broken))
+        broken = [f"{key} ({await redis.type(key)}) never expires" for key in keys if await redis.ttl(key) == -1]
+    return Check(name="no job is left, nothing stays in Redis for ever", looked_at=len(keys), broken=tuple(broken))

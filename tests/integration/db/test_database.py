@@ -249,6 +249,17 @@ async def test_block_stopped_while_the_server_says_nothing_holds_nobody_up(
         assert await connection.fetchval("SELECT 7") == 7
 
 
+async def test_server_that_says_farewell_is_a_database_away(database: Database) -> None:
+    """Between its last words and the end of the connection a statement is refused by the driver."""
+    with pytest.raises(DatabaseAway):
+        async with database.raw():
+            raise asyncpg.InternalClientError(
+                "cannot switch to state 12; another operation (2) is in progress"
+            )
+    async with database.raw() as connection:
+        assert await connection.fetchval("SELECT 7") == 7
+
+
 async def test_sessions_ended_by_the_server_are_replaced(database: Database, cabled: Database) -> None:
     """A restart of the server costs no request that comes after it."""
     assert await names(cabled) == set()

@@ -90,6 +90,24 @@ async def test_payload_of_another_time_harms_nobody(
     assert executed.ids == [run_id]
 
 
+async def test_job_is_gone_from_the_queue_before_its_run_begins(redis: ArqRedis, settings: Settings) -> None:
+    """C151: what a killed worker was at would stand before all new jobs for a day."""
+    never = asyncio.Event()
+    begun = asyncio.Event()
+
+    async def execute(_: UUID) -> None:
+        begun.set()
+        await never.wait()
+
+    run_id = uuid4()
+    async with Consumer(redis, settings.redis.prefix, execute, max_jobs=5):
+        await RunQueue(redis, settings.redis.prefix).announce([run_id])
+        await asyncio.wait_for(begun.wait(), 5)
+        assert await redis.zcard(f"{settings.redis.prefix}:queue") == 0
+        assert await redis.keys(f"arq:*{run_id}*") == []
+        never.set()
+
+
 @pytest.mark.parametrize("fault", [DatabaseAway(), RuntimeError("broken")])
 async def test_execution_that_breaks_leaves_the_queue_working(
     redis: ArqRedis, settings: Settings, fault: Exception

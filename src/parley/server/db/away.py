@@ -17,6 +17,9 @@ _AWAY_STATES = (
 )
 """What passes by itself (PostgreSQL, appendix A): who waits and repeats the work loses nothing."""
 
+_DEAD_WORDS = ("closed", "released", "cancelling")
+"""What the driver says of a connection that is of no use any more."""
+
 
 def is_away(fault: BaseException) -> bool:
     """Whether `fault` says that the database cannot be used now, rather than that we misused it.
@@ -31,9 +34,9 @@ def is_away(fault: BaseException) -> bool:
 
 
 def _has_away_state(fault: BaseException | None) -> bool:
-    if isinstance(fault, asyncpg.PostgresConnectionError):
-        return True
+    if isinstance(fault, asyncpg.PostgresConnectionError | asyncpg.InternalClientError):
+        return True  # the latter: the server has said farewell, and the connection is not closed yet
     if isinstance(fault, asyncpg.InterfaceError):
-        return "closed" in str(fault) or "released" in str(fault)
+        return any(word in str(fault) for word in _DEAD_WORDS)
     state = getattr(fault, "sqlstate", None) or ""
     return bool(state) and state.startswith(_AWAY_STATES)

@@ -86,7 +86,7 @@ class Database:
             connection, raw = await self._raw.take()
             try:
                 yield raw
-            except (TimeoutError, asyncio.CancelledError):
+            except (TimeoutError, asyncio.CancelledError, asyncpg.InternalClientError):
                 raw.terminate()  # a statement may still be under way; nobody waits for it
                 raise
             finally:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import orjson
 from arq.connections import ArqRedis
+from arq.constants import in_progress_key_prefix, job_key_prefix, retry_key_prefix
 from arq.worker import Worker, func
 from redis.exceptions import RedisError
 
@@ -21,6 +22,8 @@ IDLE_POLL_S = 5
 """Look at the queue without a poke; a poke that was lost costs no more than this."""
 JOB_TIMEOUT_S = 86_400
 """arq's own bound on a job. Runs have theirs; this one must never be the first."""
+PICKED_S = 30
+"""How long a job that was picked is left to its worker. It is put away at once, unless that one dies."""
 RESTART_S = 1.0
 SETTLE_S = 1.0
 """Time for jobs that are over to be put away, when the process stops."""
@@ -107,11 +110,13 @@ class Consumer:
             job_deserializer=orjson.loads,
             log_results=False,
         )
+        worker.in_progress_timeout_s = PICKED_S
         worker.poke_key = poke_key(self._prefix)
         worker.allow_pick_jobs = self._takes_jobs
         return worker
 
-    async def _execute_run(self, _: dict[Any, Any], run_id: str, version: int) -> None:
+    async def _execute_run(self, context: dict[Any, Any], run_id: str, version: int) -> None:
+        await self._put_away(context["job_id"])
         if version != PAYLOAD_VERSION:
             _log.error("job with payload version %s left to the sweep, run %s", version, run_id)
             return
@@ -119,6 +124,22 @@ class Consumer:
             await self._execute(UUID(run_id))
         except DatabaseAway:
             _log.warning("run %s waits for the sweep: the database is away", run_id)
+
+    async def _put_away(self, job_id: str) -> None:
+        """Take the job out of the queue before the run begins: from here on the lease tells who has it.
+
+        A job that stayed until its run ends would stay for a day when its worker dies, and some dozens
+        of those stand before every new one.
+        """
+        try:
+            async with self._redis.pipeline(transaction=True) as pipeline:
+                pipeline.zrem(queue_name(self._prefix), job_id)
+                pipeline.delete(
+                    job_key_prefix + job_id, retry_key_prefix + job_id, in_progress_key_prefix + job_id
+                )
+                await pipeline.execute()
+        except (RedisError, OSError) as error:
+            _log.warning("queue away, a job comes again: %s", type(error).__name__)
 
 
 def _forgive(task: asyncio.Task[Any]) -> None:
