@@ -117,7 +117,7 @@ Resume: TypeAlias = Annotated[
     Discriminator(
         _resume_shape,
         custom_error_type="resume_shape",
-        custom_error_message="must have a `type` (text, select, value, cancel) or name a responder with `using`",
+        custom_error_message="must have a `type` (text, select, value, cancel), or name a responder: `using`",
     ),
 ]
 
