@@ -9,6 +9,8 @@ import httpx
 from parley.sdk.async_driver import AsyncDriver
 from parley.sdk.calls.account import Account, Gateways
 from parley.sdk.calls.agentic_tests import Runs, Tests
+from parley.sdk.calls.datasets import DatasetRuns, Datasets, Grading
+from parley.sdk.calls.evaluations import Evaluations, Suites
 from parley.sdk.connection import find_connection
 from parley.sdk.requests import TIMEOUT_S
 from parley.sdk.retries import RetryPolicy
@@ -39,6 +41,11 @@ class Client(SyncDriver):
         self.gateways = Gateways[SyncDriver](self)
         self.tests = Tests[SyncDriver](self)
         self.runs = Runs[SyncDriver](self)
+        self.evaluations = Evaluations[SyncDriver](self)
+        self.suites = Suites[SyncDriver](self)
+        self.datasets = Datasets[SyncDriver](self)
+        self.grading = Grading[SyncDriver](self)
+        self.dataset_runs = DatasetRuns[SyncDriver](self)
 
     def __enter__(self) -> Self:
         return self
@@ -65,6 +72,11 @@ class AsyncClient(AsyncDriver):
         self.gateways = Gateways[AsyncDriver](self)
         self.tests = Tests[AsyncDriver](self)
         self.runs = Runs[AsyncDriver](self)
+        self.evaluations = Evaluations[AsyncDriver](self)
+        self.suites = Suites[AsyncDriver](self)
+        self.datasets = Datasets[AsyncDriver](self)
+        self.grading = Grading[AsyncDriver](self)
+        self.dataset_runs = DatasetRuns[AsyncDriver](self)
 
     async def __aenter__(self) -> Self:
         return self

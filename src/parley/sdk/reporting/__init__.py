@@ -1,0 +1,1 @@
+"""What came of it, for terminals, JUnit readers, pull requests and annotations."""
