@@ -13,12 +13,13 @@ import pytest
 from fastapi.routing import APIRoute
 from pydantic import SecretStr, ValidationError
 
-from parley.server.api import serve
+from parley.server.api import operated_retention, serve
 from parley.server.api.operators_app import create_operators_app
 from parley.server.config import AdminSettings, Settings
 from parley.server.db.database import Database
 from parley.server.kit.ids import new_id
 from parley.server.operators.endpoints import router
+from parley.server.runs.admit import admit_waiting
 from parley.server.wiring import Services, open_services
 from tests.conftest import serving
 from tests.factories.accounts import Tenant, bearer
@@ -65,6 +66,10 @@ ROUTES = [
     ("POST", f"{ACCOUNTS}/{SOME_ID}/suspend"),
     ("POST", f"{ACCOUNTS}/{SOME_ID}/unsuspend"),
     ("GET", f"{ACCOUNTS}/{SOME_ID}/limits"),
+    ("GET", f"{ACCOUNTS}/{SOME_ID}/overrides"),
+    ("PUT", f"{ACCOUNTS}/{SOME_ID}/overrides"),
+    ("GET", f"{ACCOUNTS}/{SOME_ID}/retention"),
+    ("PUT", f"{ACCOUNTS}/{SOME_ID}/retention"),
     ("GET", f"{ACCOUNTS}/{SOME_ID}/usage"),
     ("POST", f"{ACCOUNTS}/{SOME_ID}/credits"),
     ("POST", f"{ACCOUNTS}/{SOME_ID}/adjustments"),
@@ -110,7 +115,7 @@ def test_routes_of_the_test_are_all_there_are() -> None:
     ids = {"account_id": SOME_ID, "key_id": SOME_ID, "run_id": SOME_ID, "code": "free"}
     found = {
         (method, route.path.format(**ids))
-        for route in router.routes
+        for route in (*router.routes, *operated_retention.router.routes)
         if isinstance(route, APIRoute)
         for method in route.methods or ()
     }
@@ -250,6 +255,92 @@ async def test_plan_of_an_account_is_changed(operator: httpx.AsyncClient, tenant
     assert act["details"] == {"plan": "free", "before": "max"}
 
 
+async def test_account_has_limits_of_its_own_until_they_are_taken_back(
+    operator: httpx.AsyncClient, client: httpx.AsyncClient, tenant: Tenant, stranger: Tenant
+) -> None:
+    about = f"{ACCOUNTS}/{tenant.account_id}"
+    own = {"runs_per_minute": 2, "concurrent_runs": 3}
+    assert await data_of(await operator.put(f"{about}/overrides", json=own)) == own
+    assert await data_of(await operator.get(f"{about}/overrides")) == own
+    await operator.patch(about, json={"plan": "pro"})
+    assert await limits_seen_by(client, tenant) == (2, 3, 3), "they outlast a change of plan"
+    assert await limits_seen_by(client, stranger) == (None, 8, 8)
+    await data_of(await operator.put(f"{about}/overrides", json={"concurrent_runs": 20}))
+    assert await limits_seen_by(client, tenant) == (30, 20, 20)
+    await data_of(await operator.put(f"{about}/overrides", json={}))
+    assert await limits_seen_by(client, tenant) == (30, 4, 4)
+    told = [act["details"] for act in await acts(operator) if act["act"] == "account.limits"]
+    assert told[0] == own | {"runs_per_minute_before": None, "concurrent_runs_before": None}
+    assert told[1] == {
+        "runs_per_minute": None,
+        "concurrent_runs": 20,
+        "runs_per_minute_before": 2,
+        "concurrent_runs_before": 3,
+    }
+    assert len(told) == 3
+
+
+async def limits_seen_by(client: httpx.AsyncClient, tenant: Tenant) -> tuple[int | None, int, int]:
+    """Starts a minute, runs at once, direct evaluations at once, as the account itself reads them."""
+    data = (await client.get("/api/v1/limits", headers=tenant.auth)).json()["data"]
+    return tuple(data[name]["limit"] for name in ("runs_per_minute", "concurrent_runs", "concurrent_direct"))
+
+
+async def test_own_limits_decide_about_starts_and_slots(
+    operator: httpx.AsyncClient, client: httpx.AsyncClient, tenant: Tenant, database: Database
+) -> None:
+    gateway = await make_gateway(database, tenant.scope)
+    test_id = await make_agentic_test(database, tenant.scope, gateway.slug)
+    path = f"/api/v1/agentic-tests/{test_id}/runs"
+    about = f"{ACCOUNTS}/{tenant.account_id}/overrides"
+    await operator.put(about, json={"runs_per_minute": 3, "concurrent_runs": 2})
+    started = [await client.post(path, headers=tenant.auth) for _ in range(4)]
+    assert [answer.status_code for answer in started] == [202, 202, 202, 429]
+    assert started[3].json()["code"] == "quota_exhausted"
+    slots = (await client.get("/api/v1/limits", headers=tenant.auth)).json()["data"]["concurrent_runs"]
+    assert slots == {"limit": 2, "in_use": 2, "waiting": 1}
+    await operator.put(about, json={"concurrent_runs": 3})
+    assert len(await admit_waiting(database)) == 1, "the sweep fills the new slot"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"runs_per_minute": 0}, "runs_per_minute"),
+        ({"runs_per_minute": 1_000_001}, "runs_per_minute"),
+        ({"runs_per_minute": True}, "runs_per_minute"),
+        ({"concurrent_runs": 0}, "concurrent_runs"),
+        ({"concurrent_runs": 1.5}, "concurrent_runs"),
+        ({"multiplier": 1}, "multiplier"),
+    ],
+)
+async def test_bad_limit_of_an_account_is_named(
+    operator: httpx.AsyncClient, tenant: Tenant, body: dict[str, Any], field: str
+) -> None:
+    answer = await operator.put(f"{ACCOUNTS}/{tenant.account_id}/overrides", json=body)
+    assert answer.status_code == 400
+    assert [line["field"] for line in answer.json()["details"]] == [field]
+    assert await acts(operator) == []
+
+
+async def test_runs_of_an_account_are_kept_for_another_time(
+    operator: httpx.AsyncClient, tenant: Tenant
+) -> None:
+    about = f"{ACCOUNTS}/{tenant.account_id}/retention"
+    assert await data_of(await operator.get(about)) == {"days": None}
+    assert await data_of(await operator.put(about, json={"days": 365})) == {"days": 365}
+    assert await data_of(await operator.get(about)) == {"days": 365}
+    assert await data_of(await operator.put(about, json={"days": None})) == {"days": None}
+    for bad in ({}, {"days": 0}, {"days": 36_501}, {"days": "3"}):
+        answer = await operator.put(about, json=bad)
+        assert (answer.status_code, answer.json()["details"][0]["field"]) == (400, "days")
+    told = [(act["act"], act["via"], act["details"]) for act in await acts(operator)]
+    assert told == [
+        ("account.retention", "api", {"days": 365, "before": None}),
+        ("account.retention", "api", {"days": None, "before": 365}),
+    ]
+
+
 async def test_keys_are_made_listed_and_revoked(
     operator: httpx.AsyncClient, client: httpx.AsyncClient, tenant: Tenant, stranger: Tenant
 ) -> None:
@@ -277,8 +368,9 @@ async def test_unknown_ids_are_404_and_leave_no_record(
     operator: httpx.AsyncClient, method: str, path: str
 ) -> None:
     bodies = {"credits": {"amount": 1}, "adjustments": {"amount": 1, "note": "x"}, "keys": {}}
+    bodies |= {"overrides": {}, "retention": {"days": 3}}
     body = {"plan": "free"} if method == "PATCH" else bodies.get(path.rpartition("/")[2])
-    answer = await operator.request(method, path, json=body if method in ("POST", "PATCH") else None)
+    answer = await operator.request(method, path, json=None if method in ("GET", "DELETE") else body)
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
     assert await acts(operator) == []
 

@@ -48,6 +48,19 @@ def acts(database_url: str) -> list[str]:
     ]
 
 
+def test_account_gets_limits_of_its_own_and_gives_them_back(database_url: str, account: str) -> None:
+    code, text = invoke(database_url, "accounts", "limits", account, "--concurrent-runs", "3")
+    assert (code, "as its plan says" in text, " 3\n" in text) == (0, True, True)
+    shown = json.loads(invoke(database_url, "accounts", "show", account)[1])
+    assert (shown["concurrent_runs"]["limit"], shown["runs_per_minute"]["limit"]) == (3, 5)
+    assert invoke(database_url, "accounts", "limits", account)[0] == 0
+    shown = json.loads(invoke(database_url, "accounts", "show", account)[1])
+    assert shown["concurrent_runs"]["limit"] == 1
+    assert acts(database_url) == ["account.create", "account.limits", "account.limits"]
+    assert invoke(database_url, "accounts", "limits", account, "--concurrent-runs", "0")[0] == 2
+    assert invoke(database_url, "accounts", "limits", str(uuid.uuid4()))[0] == 2
+
+
 def test_accounts_are_listed_suspended_and_moved_to_another_plan(database_url: str, account: str) -> None:
     assert invoke(database_url, "accounts", "suspend", account)[0] == 0
     assert invoke(database_url, "accounts", "plan", account, "pro")[0] == 0

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
-from parley.server.api import metrics
+from parley.server.api import metrics, operated_retention
 from parley.server.api.middleware import BodyCap, HostCheck, RequestShell
 from parley.server.api.rendering import install_error_handlers
 from parley.server.operators.endpoints import router
@@ -35,5 +35,6 @@ def create_operators_app(services: Services) -> FastAPI:
     app.state.provided = services.by_type() | {OperatorToken: OperatorToken(token)}
     install_error_handlers(app)
     app.include_router(router)
+    app.include_router(operated_retention.router)
     app.include_router(metrics.router)
     return app

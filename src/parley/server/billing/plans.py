@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from uuid import UUID
 
@@ -30,13 +30,25 @@ class PlanTerms:
 
 
 async def plan_of(session: Session, account_id: UUID) -> PlanTerms:
-    """The terms an account is on. Raises `NotFound` for an unknown account."""
-    found = await session.scalar(
-        select(Plan).join(Account, Account.plan == Plan.code).where(Account.id == account_id)
-    )
+    """The terms an account is on, its own limits included. Raises `NotFound` for an unknown account."""
+    found = (
+        await session.execute(
+            select(Plan, Account).join(Account, Account.plan == Plan.code).where(Account.id == account_id)
+        )
+    ).first()
     if found is None:
         raise NotFound("There is no such account.")
-    return terms_of(found)
+    return terms_for(found.Account, found.Plan)
+
+
+def terms_for(account: Account, plan: Plan) -> PlanTerms:
+    """The terms of an account on this plan: what operators set for it alone stands in for the plan's."""
+    terms = terms_of(plan)
+    return replace(
+        terms,
+        runs_per_minute=account.own_runs_per_minute or terms.runs_per_minute,
+        concurrent_runs=account.own_concurrent_runs or terms.concurrent_runs,
+    )
 
 
 def terms_of(plan: Plan) -> PlanTerms:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Literal
 from uuid import UUID
@@ -78,6 +78,41 @@ async def set_plan(session: Session, via: Via, account_id: UUID, plan: str) -> A
     before, account.plan = account.plan, plan
     await record(session, via, "account.plan", account_id, plan=plan, before=before)
     return account
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnLimits:
+    """What an account may do in place of what its plan says; None: as the plan says."""
+
+    runs_per_minute: int | None = None
+    concurrent_runs: int | None = None
+
+
+async def set_limits(session: Session, via: Via, account_id: UUID, limits: OwnLimits) -> Account:
+    """Give an account limits of its own, or take them back, for starts from now on.
+
+    They stay when the account's plan changes. More slots are filled by the next sweep; with fewer, open
+    runs go on and nothing is admitted until they fit. Raises `NotFound`.
+    """
+    account = await _locked(session, account_id)
+    before = own_limits_of(account)
+    account.own_runs_per_minute = limits.runs_per_minute
+    account.own_concurrent_runs = limits.concurrent_runs
+    await session.flush()
+    await record(
+        session,
+        via,
+        "account.limits",
+        account_id,
+        **asdict(limits),
+        **{f"{name}_before": value for name, value in asdict(before).items()},
+    )
+    return account
+
+
+def own_limits_of(account: Account) -> OwnLimits:
+    """What operators set for this account alone."""
+    return OwnLimits(runs_per_minute=account.own_runs_per_minute, concurrent_runs=account.own_concurrent_runs)
 
 
 async def make_key(

@@ -28,6 +28,8 @@ from parley.server.operators.acts import list_acts
 from parley.server.operators.schemas import (
     AccountChange,
     AccountCreate,
+    AccountOverrides,
+    AccountOverridesAnswer,
     ActAnswer,
     Adjustment,
     BookDifference,
@@ -121,6 +123,26 @@ async def _with_status(
 async def limits(account_id: PathId, session: SessionDep) -> Reply[LimitsAnswer]:
     """What the account itself sees at `/api/v1/limits`."""
     return Reply(data=await limits_of(session, AccountScope(account_id)))
+
+
+@router.get("/accounts/{account_id}/overrides", summary="Read an account's own limits")
+async def read_overrides(account_id: PathId, session: SessionDep) -> Reply[AccountOverridesAnswer]:
+    """What stands in for the plan's limits."""
+    account = await accounts_service.read_account(session, account_id)
+    return Reply(data=AccountOverridesAnswer.model_validate(accounts.own_limits_of(account)))
+
+
+@router.put("/accounts/{account_id}/overrides", summary="Give an account limits of its own")
+async def set_overrides(
+    account_id: PathId, body: AccountOverrides, session: SessionDep
+) -> Reply[AccountOverridesAnswer]:
+    """Replaces them all, for starts from now on; an empty object takes them back.
+
+    They outlast a change of plan.
+    """
+    limits = accounts.OwnLimits(runs_per_minute=body.runs_per_minute, concurrent_runs=body.concurrent_runs)
+    await accounts.set_limits(session, "api", account_id, limits)
+    return Reply(data=AccountOverridesAnswer.model_validate(limits))
 
 
 @router.get(

@@ -22,18 +22,44 @@ PlanCode = Annotated[str, StringConstraints(min_length=1, max_length=50)]
 class AccountCreate(Body):
     """An account to be made."""
 
-    name: Name = Field(examples=["Example Ltd"])
-    plan: PlanCode = Field(default="free", examples=["pro"])
+    name: Name = Field(description="What people call it.", examples=["Example Ltd"])
+    plan: PlanCode = Field(default="free", description="A plan's code.", examples=["pro"])
     credit: DecimalIn = Field(
-        default=Decimal(0), ge=0, le=MOST_USD, description="First credit, US dollars.", examples=[50]
+        default=Decimal(0),
+        ge=0,
+        le=MOST_USD,
+        description="First credit, US dollars, up to a million.",
+        examples=[50],
     )
-    owner_email: Email | None = None
+    owner_email: Email | None = Field(default=None, description="The owner's e-mail; alerts go there.")
 
 
 class AccountChange(Body):
     """What changes about an account."""
 
-    plan: PlanCode
+    plan: PlanCode = Field(description="A plan's code.")
+
+
+class AccountOverrides(Body):
+    """Limits of one account in place of its plan's; what is null or left out is as the plan says."""
+
+    runs_per_minute: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="New runs in any 60 seconds.", examples=[120]
+    )
+    concurrent_runs: int | None = Field(
+        default=None,
+        ge=1,
+        le=10_000,
+        description="Runs at once, and as many direct evaluations.",
+        examples=[20],
+    )
+
+
+class AccountOverridesAnswer(Answer):
+    """Limits of one account in place of its plan's."""
+
+    runs_per_minute: int | None = Field(description="Null: as the plan says.")
+    concurrent_runs: int | None = Field(description="Null: as the plan says.")
 
 
 class OperatedAccount(AccountAnswer):
@@ -52,8 +78,10 @@ class OpenedAccountAnswer(OperatedAccount):
 class Credit(Body):
     """Money to be given to an account."""
 
-    amount: DecimalIn = Field(gt=0, le=MOST_USD, description="US dollars.", examples=[25])
-    note: Note = Field(default="credit", examples=["invoice 1041"])
+    amount: DecimalIn = Field(
+        gt=0, le=MOST_USD, description="US dollars, above 0, up to a million.", examples=[25]
+    )
+    note: Note = Field(default="credit", description="What for.", examples=["invoice 1041"])
     reference: IdIn | None = Field(
         default=None, description="An id of yours: with it the money is moved once, however often you ask."
     )
@@ -63,7 +91,10 @@ class Adjustment(Body):
     """A correction of an account's balance."""
 
     amount: DecimalIn = Field(
-        ge=-MOST_USD, le=MOST_USD, description="US dollars; negative takes away.", examples=[-1.5]
+        ge=-MOST_USD,
+        le=MOST_USD,
+        description="US dollars, up to a million; negative takes away.",
+        examples=[-1.5],
     )
     note: Note = Field(description="Why.", examples=["refund of the run of 3 May"])
     reference: IdIn | None = Field(
@@ -80,8 +111,8 @@ class Moved(Answer):
 class OperatorKey(Body):
     """A key to be made."""
 
-    name: Name = "made by an operator"
-    kind: KeyKind = "private"
+    name: Name = Field(default="made by an operator", description="What the key is for.")
+    kind: KeyKind = Field(default="private", description="A public key may only ask who it is.")
     scopes: list[KeyScope] | None = Field(default=None, max_length=50, description="Null: all.")
 
 
@@ -101,13 +132,35 @@ class PlanAnswer(Answer):
 class PlanChange(Body):
     """What changes about a plan; what is left out stays."""
 
-    runs_per_minute: int | None = Field(default=None, ge=1, le=1_000_000)
-    concurrent_runs: int = Field(default=1, ge=1, le=10_000)
-    multiplier: DecimalIn = Field(default=Decimal(1), ge=0, le=1_000, decimal_places=4)
-    metered: bool = True
-    resources_per_test: int = Field(default=16, ge=0, le=16)
-    integrated_requests_per_day: int | None = Field(default=None, ge=0, le=2_000_000_000)
-    integrated_tokens_per_day: int | None = Field(default=None, ge=0, le=10**15)
+    runs_per_minute: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="New runs in any 60 seconds; null: no limit."
+    )
+    concurrent_runs: int = Field(
+        default=1, ge=1, le=10_000, description="Runs at once, and as many direct evaluations."
+    )
+    multiplier: DecimalIn = Field(
+        default=Decimal(1),
+        ge=0,
+        le=1_000,
+        decimal_places=4,
+        description="Times the cost of user, judge and integrated llms; 0 to 1,000, 4 decimal places.",
+    )
+    metered: bool = Field(default=True, description="Whether usage is charged, and a start wants a balance.")
+    resources_per_test: int = Field(
+        default=16, ge=0, le=16, description="Most resources of a test that is started."
+    )
+    integrated_requests_per_day: int | None = Field(
+        default=None,
+        ge=0,
+        le=2_000_000_000,
+        description="Inferences of integrated llms in any 24 hours; null: no limit.",
+    )
+    integrated_tokens_per_day: int | None = Field(
+        default=None,
+        ge=0,
+        le=10**15,
+        description="Their tokens, of prompts and completions; null: no limit.",
+    )
 
     def changes(self) -> dict[str, int | Decimal | bool | None]:
         """The terms that were sent."""

@@ -57,6 +57,12 @@ async def set_plan(account_id: UUID, plan: str) -> None:
         await accounts.set_plan(session, "command", account_id, plan)
 
 
+async def set_limits(account_id: UUID, limits: accounts.OwnLimits) -> None:
+    """Give an account limits of its own, or take them back. Raises `NotFound`."""
+    async with transaction() as session:
+        await accounts.set_limits(session, "command", account_id, limits)
+
+
 async def move(
     account_id: UUID, amount: Decimal, note: str, source: Literal["credit", "adjustment"]
 ) -> Decimal:

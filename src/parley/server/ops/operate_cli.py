@@ -28,6 +28,7 @@ def register(app: typer.Typer, accounts: typer.Typer, keys: typer.Typer, panel: 
     accounts.command("suspend")(suspend)
     accounts.command("unsuspend")(unsuspend)
     accounts.command("plan")(change_plan)
+    accounts.command("limits")(set_limits)
     accounts.command("usage")(show_usage)
     keys.command("revoke")(revoke_key)
 
@@ -105,6 +106,35 @@ def change_plan(
     with plainly():
         asyncio.run(operate.set_plan(account, plan))
         typer.echo(f"The account is on plan {plan}.")
+
+
+def set_limits(
+    account: AccountId,
+    runs_per_minute: Annotated[
+        int | None,
+        typer.Option(help="New runs in any 60 seconds; else as the plan says.", min=1, max=1_000_000),
+    ] = None,
+    concurrent_runs: Annotated[
+        int | None, typer.Option(help="Runs at once; else as the plan says.", min=1, max=10_000)
+    ] = None,
+) -> None:
+    """Give an account limits of its own in place of its plan's. Without options they are taken back.
+
+    Examples:
+
+      parley accounts limits 0199f0c4-0000-7000-8000-000000000000 --runs-per-minute 120
+
+      parley accounts limits 0199f0c4-0000-7000-8000-000000000000
+    """
+    from parley.server.operators.accounts import OwnLimits
+    from parley.server.ops import operate
+
+    limits = OwnLimits(runs_per_minute=runs_per_minute, concurrent_runs=concurrent_runs)
+    with plainly():
+        asyncio.run(operate.set_limits(account, limits))
+        shown = {"new runs per minute": runs_per_minute, "runs at once": concurrent_runs}
+        for name, value in shown.items():
+            typer.echo(f"{name:<20} {'as its plan says' if value is None else value}")
 
 
 def show_usage(

@@ -10,9 +10,8 @@ from parley.server.config import DatabaseSettings, RetentionSettings
 from parley.server.db.database import Database, PoolOptions
 from parley.server.operators.acts import record
 from parley.server.retention.overrides import override_of, set_override
-from parley.server.retention.policy import ENDED_STATES
+from parley.server.retention.policy import ENDED_STATES, OTHER_KINDS
 from parley.server.retention.preview import AccountPreview, preview
-from parley.server.retention.repository import OTHER_KINDS
 from parley.server.retention.tick import Pass, Retention
 from parley.server.wiring import retention_rules_of
 

@@ -13,7 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from parley.server.accounts.lock import lock_account
-from parley.server.billing.plans import PlanTerms, terms_of
+from parley.server.billing.plans import PlanTerms, terms_for
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.db.tables import Plan
@@ -60,7 +60,7 @@ async def enter(session: Session, account_id: UUID) -> Entrant:
         raise NotFound
     if account.status != "active":
         raise AccountSuspended
-    plan = terms_of(await session.get_one(Plan, account.plan))
+    plan = terms_for(account, await session.get_one(Plan, account.plan))
     if plan.metered and account.balance <= 0:
         raise BalanceExhausted
     return Entrant(account_id=account_id, balance=account.balance, plan=plan)

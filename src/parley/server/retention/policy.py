@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Literal, TypeAlias, get_args
 
 EXECUTED_STATES: Final = ("succeeded", "failed")
 ENDED_STATES: Final = (*EXECUTED_STATES, "cancelled")
@@ -17,6 +17,12 @@ LONGEST_DAYS: Final = 36_500
 DELETED_GRACE: Final = timedelta(minutes=10)
 """How long what belongs to a deleted test stays after its end: whoever watches a run that was cancelled
 with its test still reads how it ended, and reactions to that end find it (our choice)."""
+
+OtherKind: TypeAlias = Literal[
+    "direct evaluations", "notifications", "unanswered ends", "quota units", "idempotency keys"
+]
+OTHER_KINDS: Final[tuple[OtherKind, ...]] = get_args(OtherKind)
+"""What goes beside runs and tests, as logs and reports call it."""
 
 QUOTA_UNITS_KEPT: Final = timedelta(hours=1)
 """A unit of quota counts for one minute; the rest is room for a clock that was set back."""

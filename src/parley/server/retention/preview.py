@@ -9,8 +9,14 @@ from uuid import UUID
 
 from parley.server.db.database import Database
 from parley.server.idempotency.service import KEPT_FOR
-from parley.server.retention.policy import ENDED_STATES, QUOTA_UNITS_KEPT, RetentionRules
-from parley.server.retention.repository import OTHER_KINDS, OtherKind, RetentionRepository
+from parley.server.retention.policy import (
+    ENDED_STATES,
+    OTHER_KINDS,
+    QUOTA_UNITS_KEPT,
+    OtherKind,
+    RetentionRules,
+)
+from parley.server.retention.repository import RetentionRepository
 from parley.server.retention.targets import run_targets
 from parley.server.retention.tick import PAGE, SCOPE
 

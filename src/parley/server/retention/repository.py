@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from parley.server.db.raw import RawConnection
 from parley.server.db.repository import SystemScope
-from parley.server.retention.policy import DELETED_GRACE, ENDED_STATES, QUOTA_UNITS_KEPT
+from parley.server.retention.policy import DELETED_GRACE, ENDED_STATES, QUOTA_UNITS_KEPT, OtherKind
 from parley.server.retention.targets import AccountPage, KeptAccount, RunTarget
 
 _ACCOUNTS = """
@@ -193,11 +193,6 @@ SELECT account_id, count(*) AS rows FROM idempotency_keys
  WHERE account_id = ANY($1::uuid[]) AND created_at < now() - $2::interval GROUP BY account_id
 """
 
-OtherKind: TypeAlias = Literal[
-    "direct evaluations", "notifications", "unanswered ends", "quota units", "idempotency keys"
-]
-OTHER_KINDS: Final = get_args(OtherKind)
-"""What goes beside runs and tests, as logs and reports call it."""
 _COUNTS: Final[dict[OtherKind, str]] = {
     "direct evaluations": _COUNT_DIRECT_CALLS,
     "notifications": _COUNT_NOTIFICATIONS,

@@ -16,7 +16,7 @@ from parley.server.db.session import Session
 
 _ADMIT = text("""
 WITH slots AS (
-    SELECT plans.concurrent_runs - (
+    SELECT coalesce(accounts.own_concurrent_runs, plans.concurrent_runs) - (
                SELECT count(*) FROM runs
                 WHERE runs.account_id = accounts.id
                   AND runs.state IN ('pending', 'running') AND runs.admitted_at IS NOT NULL
@@ -51,7 +51,7 @@ SELECT waiting.account_id
   FROM waiting
   JOIN accounts ON accounts.id = waiting.account_id
   JOIN plans ON plans.code = accounts.plan
- WHERE plans.concurrent_runs > (
+ WHERE coalesce(accounts.own_concurrent_runs, plans.concurrent_runs) > (
            SELECT count(*) FROM runs
             WHERE runs.account_id = waiting.account_id
               AND runs.state IN ('pending', 'running') AND runs.admitted_at IS NOT NULL
