@@ -18,29 +18,50 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from parley.sdk.client import AsyncClient, Client
     from parley.sdk.errors import NotConfigured, ParleyError, Refused, ServiceUnreachable, StreamBroken
+    from parley.sdk.evaluating.assertion import assert_evaluation
+    from parley.sdk.evaluating.case import Case, Output
+    from parley.sdk.evaluating.evaluate import evaluate, evaluate_async
+    from parley.sdk.evaluating.report import Report
     from parley.sdk.retries import RetryPolicy
+    from parley.sdk.trials import Trials, run_repeatedly
 
 _HOMES = {
     "AsyncClient": "client",
+    "Case": "evaluating.case",
     "Client": "client",
     "NotConfigured": "errors",
+    "Output": "evaluating.case",
     "ParleyError": "errors",
     "Refused": "errors",
+    "Report": "evaluating.report",
     "RetryPolicy": "retries",
     "ServiceUnreachable": "errors",
     "StreamBroken": "errors",
+    "Trials": "trials",
+    "assert_evaluation": "evaluating.assertion",
+    "evaluate": "evaluating.evaluate",
+    "evaluate_async": "evaluating.evaluate",
+    "run_repeatedly": "trials",
 }
 """Where each public name lives."""
 
 __all__ = [
     "AsyncClient",
+    "Case",
     "Client",
     "NotConfigured",
+    "Output",
     "ParleyError",
     "Refused",
+    "Report",
     "RetryPolicy",
     "ServiceUnreachable",
     "StreamBroken",
+    "Trials",
+    "assert_evaluation",
+    "evaluate",
+    "evaluate_async",
+    "run_repeatedly",
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from parley.sdk.cli import run_command, start_commands, tests_commands
+from parley.sdk.cli import gate_command, run_command, start_commands, suites_commands, tests_commands
 from parley.sdk.cli.ending import CANNOT
 
 COMMANDS = "parley.commands"
@@ -58,6 +58,8 @@ def build_app() -> typer.Typer:
     start_commands.register(app)
     run_command.register(app)
     tests_commands.register(app)
+    suites_commands.register(app)
+    gate_command.register(app)
     for offered in importlib.metadata.entry_points(group=COMMANDS):
         part: Any = offered.load()
         app.add_typer(part)

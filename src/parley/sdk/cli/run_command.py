@@ -8,6 +8,7 @@ import typer
 
 from parley.sdk.cli.ending import CANNOT, FAILED, PANEL, PASSED, plainly, say
 from parley.sdk.cli.options import AsJson
+from parley.sdk.cli.publish import JUnitFile, MarkdownFile, publish_aside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,8 @@ def run_test(
         int | None, typer.Option(help="Draws of the simulated user; without it the test's own.", min=0)
     ] = None,
     as_json: AsJson = False,
+    junit: JUnitFile = None,
+    markdown: MarkdownFile = None,
 ) -> None:
     """Run a test and wait for its verdict. Ctrl-C cancels the run.
 
@@ -44,19 +47,14 @@ def run_test(
     """
     with plainly():
         from parley.sdk import Client
+        from parley.sdk.reporting.sheet import of_run
+        from parley.sdk.trials import find_test
 
         with Client() as client:
-            run = _carried_out(client, _found(client, test), seed, watch, as_json)
+            run = _carried_out(client, find_test(client, test), seed, watch, as_json)
         _tell(run, as_json)
+        publish_aside(of_run(run), junit=junit, markdown=markdown)
         raise typer.Exit(_exit_code(run))
-
-
-def _found(client: Client, reference: str) -> AgenticTestLine:
-    from parley.sdk.naming import is_id, the_one
-
-    if is_id(reference):
-        return client.tests.get(reference)
-    return the_one("test", reference, client.tests.list(search=reference))
 
 
 def _carried_out(

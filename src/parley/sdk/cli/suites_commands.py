@@ -1,0 +1,156 @@
+"""`parley suites`: run a set of cases, and decide."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parley.sdk.cli import gate_options as options
+from parley.sdk.cli.ending import PANEL, plainly, say
+from parley.sdk.cli.gate_command import decide
+from parley.sdk.cli.options import AsJson
+from parley.sdk.cli.publish import EXIT_CODES, JUnitFile, MarkdownFile, publish
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from parley.sdk import Client
+    from parley.sdk.calls.evaluations import SuiteOptions
+    from parley.sdk.verdicts import Evaluation
+
+suites = typer.Typer(no_args_is_help=True, help="Run suites and list them.")
+
+_LOOK_EVERY_S = 1.0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(suites, name="suites", rich_help_panel=PANEL)
+
+
+@suites.command("list")
+def list_suites(as_json: AsJson = False) -> None:
+    """List the suites, newest first.
+
+    Example:
+
+      parley suites list
+    """
+    with plainly():
+        import json
+
+        from parley.sdk import Client
+
+        with Client() as client:
+            found = list(client.suites.list())
+        if as_json:
+            typer.echo(json.dumps([suite.model_dump(mode="json") for suite in found], indent=2))
+            return
+        for suite in found:
+            typer.echo(f"{suite.id}  {suite.name}")
+
+
+@suites.command("run")
+def run_suite(
+    suite: Annotated[str, typer.Argument(help="Id or name of the suite.", metavar="SUITE")],
+    split: Annotated[str | None, typer.Option(help="Only the cases of this split.")] = None,
+    repetitions: Annotated[int | None, typer.Option(help="Runs of each case.", min=1)] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Cases at once.", min=1)] = None,
+    gateway: Annotated[str | None, typer.Option(help="Another gateway than the tests name.")] = None,
+    budget_usd: Annotated[
+        float | None, typer.Option(help="Start nothing more when this is spent.", min=0)
+    ] = None,
+    fail_under: options.FailUnder = None,
+    no_regression: options.NoRegression = False,
+    tolerance: options.Tolerance = None,
+    min_pass_rate: options.MinPassRate = None,
+    max_regressed_cases: options.MaxRegressed = None,
+    min_coverage: options.MinCoverage = None,
+    significance: options.Significance = None,
+    baseline: options.Baseline = None,
+    record: options.Record = False,
+    caller: options.CallerName = None,
+    as_json: AsJson = False,
+    junit: JUnitFile = None,
+    markdown: MarkdownFile = None,
+) -> None:
+    """Run a suite, wait for its end, and decide: by the checks, or, without any, all have to pass.
+
+    Exit code 0: passed. 1: failed. 2: it could not be decided. 130: Ctrl-C, which cancels the evaluation.
+
+    Examples:
+
+      parley suites run "Returns" --repetitions 3 --min-pass-rate 0.9
+
+      parley suites run "Returns" --split smoke --no-regression --junit suite.xml
+    """
+    with plainly():
+        from parley.sdk import Client
+
+        checks = options.asked(
+            fail_under=fail_under,
+            no_regression=no_regression,
+            tolerance=tolerance,
+            min_pass_rate=min_pass_rate,
+            max_regressed_cases=max_regressed_cases,
+            min_coverage=min_coverage,
+            significance=significance,
+            baseline=baseline,
+            record=record,
+            caller=caller,
+        )
+        chosen: SuiteOptions = _chosen(
+            split=split,
+            repetitions=repetitions,
+            concurrency=concurrency,
+            gateway=gateway,
+            budget_usd=budget_usd,
+        )
+        with Client() as client:
+            evaluation = _carried_out(client, suite, chosen)
+            if options.has_checks(checks) and evaluation.state == "completed":
+                decide(client, evaluation.id, checks, as_json=as_json, junit=junit, markdown=markdown)
+            _tell(client, evaluation, as_json=as_json, junit=junit, markdown=markdown)
+
+
+def _chosen(**values: object) -> SuiteOptions:
+    """The options that were given, and where the code under test comes from."""
+    from typing import cast
+
+    from parley.sdk.ci import origin
+
+    told = origin(os.environ)
+    named = values | {"commit": told.commit, "branch": told.branch}
+    return cast("SuiteOptions", {name: value for name, value in named.items() if value is not None})
+
+
+def _carried_out(client: Client, reference: str, chosen: SuiteOptions) -> Evaluation:
+    """The evaluation, when it has ended. One that is interrupted is cancelled."""
+    from parley.sdk.naming import is_id, the_one
+
+    suite_id = reference if is_id(reference) else the_one("suite", reference, client.suites.list()).id
+    evaluation = client.suites.start(suite_id, **chosen)
+    say(f"Evaluation {evaluation.id}")
+    try:
+        while not evaluation.is_over:
+            time.sleep(_LOOK_EVERY_S)
+            evaluation = client.evaluations.get(evaluation.id)
+    except KeyboardInterrupt:
+        client.evaluations.cancel(evaluation.id)
+        say(f"Cancelled evaluation {evaluation.id}.")
+        raise
+    return evaluation
+
+
+def _tell(
+    client: Client, evaluation: Evaluation, *, as_json: bool, junit: Path | None, markdown: Path | None
+) -> None:
+    from parley.sdk.reporting.sheet import of_evaluation
+
+    sheet = of_evaluation(evaluation, list(client.evaluations.results(evaluation.id)))
+    content = {**evaluation.model_dump(mode="json"), "verdict": sheet.verdict}
+    publish(sheet, content, as_json=as_json, junit=junit, markdown=markdown)
+    raise typer.Exit(EXIT_CODES[sheet.verdict])
