@@ -8,6 +8,7 @@ docs/operations/traces.md tells what is recorded.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,8 +30,7 @@ from opentelemetry.util.types import Attributes
 
 EXPORT_WAIT_S: Final = 5.0
 """Bound of sending one batch, and of sending the last ones when the process stops."""
-_RANDOM_BITS: Final = 56
-"""The last bits of a trace id, which W3C wants to be random; they are in a UUIDv7."""
+_DRAW_BYTES: Final = 8
 
 _next_trace_id: ContextVar[int | None] = ContextVar("next_trace_id", default=None)
 
@@ -83,10 +83,14 @@ class Tracing:
 
 
 class ByTraceId(Sampler):
-    """Takes a part of all traces, the same ones in every process: decided by the random bits of the id."""
+    """Takes a part of all traces, the same ones in every process.
+
+    Ids of runs that start together follow one another, so it is a digest of the id that decides.
+    """
 
     def __init__(self, ratio: float) -> None:
-        self._below = round(ratio * (1 << _RANDOM_BITS))
+        self._ratio = ratio
+        self._below = round(ratio * (1 << 8 * _DRAW_BYTES))
 
     def should_sample(
         self,
@@ -99,12 +103,13 @@ class ByTraceId(Sampler):
         trace_state: TraceState | None = None,
     ) -> SamplingResult:
         """Keep the trace or drop it."""
-        kept = trace_id % (1 << _RANDOM_BITS) < self._below
+        digest = hashlib.blake2b(trace_id.to_bytes(16), digest_size=_DRAW_BYTES).digest()
+        kept = int.from_bytes(digest) < self._below
         return SamplingResult(Decision.RECORD_AND_SAMPLE if kept else Decision.DROP, attributes)
 
     def get_description(self) -> str:
         """Its name."""
-        return f"ByTraceId{{{self._below / (1 << _RANDOM_BITS):g}}}"
+        return f"ByTraceId{{{self._ratio:g}}}"
 
 
 def traceparent(span: Span) -> str | None:
@@ -121,6 +126,10 @@ def traceparent(span: Span) -> str | None:
 class _Ids(RandomIdGenerator):
     def generate_trace_id(self) -> int:
         return _next_trace_id.get() or super().generate_trace_id()
+
+    def is_trace_id_random(self) -> bool:
+        """The ids of runs begin with their time, and count up."""
+        return False
 
 
 @contextmanager
