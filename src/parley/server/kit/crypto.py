@@ -69,9 +69,14 @@ class Keyring:
         except (InvalidTag, ValueError):
             raise UnsealError(f"the {place.field} of {place.table} {place.row_id} was altered") from None
 
+    @property
+    def current_mark(self) -> bytes:
+        """How everything begins that the key sealed which seals now."""
+        return _VERSION + self._current
+
     def is_current(self, sealed: bytes) -> bool:
         """Whether `sealed` was made with the key that seals now."""
-        return sealed[1 : 1 + _KEY_ID_BYTES] == self._current
+        return sealed.startswith(self.current_mark)
 
 
 def _key_id(digest: bytes) -> bytes:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import typer
 
-from parley.server.ops import operate_cli
+from parley.server.ops import operate_cli, secrets_cli
 from parley.server.ops.plain_errors import plainly
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ keys = typer.Typer(no_args_is_help=True, help="Make and revoke API keys.")
 _TRY, _OPERATE = "Try it", "Operate"
 app.add_typer(accounts, name="accounts", rich_help_panel=_OPERATE)
 app.add_typer(keys, name="keys", rich_help_panel=_OPERATE)
+app.add_typer(secrets_cli.secrets, name="secrets", rich_help_panel=_OPERATE)
 operate_cli.register(app, accounts, keys, _OPERATE)
 
 _MARKS = {"good": ("✓", "green"), "warning": ("!", "yellow"), "bad": ("✗", "red")}
