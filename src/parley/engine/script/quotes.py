@@ -25,23 +25,26 @@ class Said:
             texts += _texts(value)
             if not isinstance(value, str):
                 texts.append(json.dumps(value, ensure_ascii=False))
-        # A line of its own for each text, so that no quote is found across two of them.
-        self._texts = "\x00".join(_plain(text) for text in texts)
+        self._texts = [_plain(text) for text in dict.fromkeys(texts)]
 
     def has(self, quote: str) -> bool:
-        """Whether every part of `quote`, gaps left out, was said in this order within the whole.
+        """Whether `quote` was said: its parts, where it leaves something out, in this order within one text.
 
         White space, quotation marks, dashes and letter case do not count. A quote without a word was
         never said.
         """
-        at = 0
         parts = [part for part in (_plain(piece).strip(_AROUND) for piece in _GAP.split(quote)) if part]
-        for part in parts:
-            found = self._texts.find(part, at)
-            if found < 0:
-                return False
-            at = found + len(part)
-        return bool(parts)
+        return bool(parts) and any(_has_in_order(text, parts) for text in self._texts)
+
+
+def _has_in_order(text: str, parts: list[str]) -> bool:
+    at = 0
+    for part in parts:
+        found = text.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
 
 
 def _texts(value: Any) -> Iterator[str]:

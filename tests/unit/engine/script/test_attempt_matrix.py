@@ -1,4 +1,4 @@
-"""Each phase raises, hangs, is cancelled or clings to life: the order holds, results are kept and cleaned up."""
+"""Each phase raises, hangs, is cancelled or clings to life: the order holds, results are kept."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ async def test_params_that_are_refused_need_no_cleanup() -> None:
     app = app_of()
 
     def refuses(params: Any) -> Any:
-        raise ValueError("order must be a text")
+        raise ValueError(f"not these: {params}")
 
     app.validate_params = refuses  # type: ignore[method-assign]
     record = await played(app)

@@ -1,4 +1,4 @@
-"""Compaction drops noise, keeps every payload, and changes nothing the second time; selection comes on top."""
+"""Compaction drops noise, keeps every payload, and changes nothing the second time; then selection."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ NOISE = ["text-delta", "status", "structured-delta", "transition", "step-finish"
 
 @st.composite
 def events(draw: st.DrawFn) -> AgentEvent:
+    ids: dict[str, Any] = draw(IDS)
     kind = draw(st.sampled_from([*sorted(EVENT_NAMES), *NOISE]))
     if kind.startswith("structured-data"):
-        given_data = {"data": draw(DATA)} if kind == "structured-data" else {}
-        status = draw(st.sampled_from([None, "done", "streaming"]))
-        return AgentEvent(type=kind, status=status, **draw(IDS), **given_data)
+        given_data: dict[str, Any] = {"data": draw(DATA)} if kind == "structured-data" else {}
+        status: Any = draw(st.sampled_from([None, "done", "streaming"]))
+        return AgentEvent(type=kind, status=status, **ids, **given_data)
     if kind.startswith("tool"):
         return AgentEvent(type=kind, tool_name="t", call_id="1", arguments=draw(JSON), result=draw(JSON))
     interrupt = choice("a") if kind == "interrupt" else None
@@ -119,7 +120,7 @@ def test_selected_evidence_selects_to_itself(observation: Observation, policy: E
 
 
 def data(n: int, *, stream: str = "s", schema: str = "a", kind: str = "structured-data") -> AgentEvent:
-    given_data = {"data": n} if kind == "structured-data" else {}
+    given_data: dict[str, Any] = {"data": n} if kind == "structured-data" else {}
     return AgentEvent(type=kind, stream_id=stream, schema_id=schema, **given_data)
 
 
@@ -152,22 +153,29 @@ WHOLE = answers(
 ).observation  # fmt: skip
 
 
+CALL = ["tool-call-start", "tool-call-result"]
+A, B, B1 = (
+    OutputSelector(schema_id="a"),
+    OutputSelector(schema_id="b"),
+    OutputSelector(schema_id="b", schema_version="1"),
+)
+CARD = OutputSelector(data_type="card")
+
+
 @pytest.mark.parametrize(
     ("policy", "outputs", "kinds"),
     [
-        (Evidence(), [2, 5], ["structured-data", GONE, "structured-data", "tool-call-start", "tool-call-result"]),
+        (Evidence(), [2, 5], ["structured-data", GONE, "structured-data", *CALL]),
         (Evidence(events=False), [2, 5], []),
         (Evidence(events=()), [2, 5], []),
-        (Evidence(outputs=False), [], ["tool-call-start", "tool-call-result"]),
-        (Evidence(outputs=()), [], ["tool-call-start", "tool-call-result"]),
-        (Evidence(outputs=(OutputSelector(schema_id="b"),), events=("structured-data",)), [2], ["structured-data"]),
-        (Evidence(outputs=(OutputSelector(schema_id="a"),), events=(GONE,)), [], [GONE]),
-        (Evidence(outputs=(OutputSelector(schema_id="b", schema_version="1"),)), [],
-         ["tool-call-start", "tool-call-result"]),
-        (Evidence(outputs=(OutputSelector(schema_id="b"), OutputSelector(data_type="card")), events=False), [2, 5],
-         []),
+        (Evidence(outputs=False), [], CALL),
+        (Evidence(outputs=()), [], CALL),
+        (Evidence(outputs=(B,), events=("structured-data",)), [2], ["structured-data"]),
+        (Evidence(outputs=(A,), events=("structured-data-invalidated",)), [], [GONE]),
+        (Evidence(outputs=(B1,)), [], CALL),
+        (Evidence(outputs=(B, CARD), events=False), [2, 5], []),
     ],
-)  # fmt: skip
+)
 def test_selection(policy: Evidence, outputs: list[int], kinds: list[str]) -> None:
     evidence = selected(WHOLE, policy, {})
     assert [output.data for output in evidence.structured] == outputs
