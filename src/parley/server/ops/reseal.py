@@ -51,7 +51,10 @@ class Resealed:
 
 
 async def reseal(database: Database, keyring: Keyring, *, dry_run: bool = False) -> AsyncIterator[Resealed]:
-    """Seal again what another key sealed, column by column; with `dry_run` only count. Raises `DatabaseAway`."""
+    """Seal again what another key sealed, column by column; only count with `dry_run`.
+
+    Raises `DatabaseAway`.
+    """
     for column in SEALED_COLUMNS:
         yield await _column(database, keyring, column, dry_run=dry_run)
 
