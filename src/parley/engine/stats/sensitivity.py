@@ -56,6 +56,9 @@ def _told(values: Sequence[Fraction], factor: float, which: str) -> SmallestDiff
 
 
 def _deviation(values: Sequence[Fraction]) -> float:
-    """The standard deviation of a sample of at least two."""
-    mean = sum(values, Fraction(0)) / len(values)
-    return math.sqrt(sum(((value - mean) ** 2 for value in values), Fraction(0)) / (len(values) - 1))
+    """The standard deviation of a sample of at least two, exactly 0 if all are equal."""
+    if len(set(values)) == 1:
+        return 0.0
+    floats = [float(value) for value in values]
+    mean = math.fsum(floats) / len(floats)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in floats) / (len(floats) - 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -63,9 +64,8 @@ def _exact_tail(ranks: Sequence[int], total: int) -> float:
     for rank in ranks:
         counts += counts << (_LANE_BITS * rank)
     low = counts & ((1 << _LANE_BITS * (total + 1)) - 1)
-    lanes = memoryview(low.to_bytes(8 * (total + 1), "little"))
-    found = sum(int.from_bytes(lanes[at : at + 8], "little") for at in range(0, len(lanes), 8))
-    return found / (1 << len(ranks))
+    lanes = memoryview(low.to_bytes(8 * (total + 1), sys.byteorder)).cast("Q")
+    return sum(lanes) / (1 << len(ranks))
 
 
 def _normal_tail(ranks: Sequence[int], total: int) -> float:
