@@ -11,7 +11,7 @@ from parley.server.accounts.callers import requires
 from parley.server.agentic_tests import examples, service
 from parley.server.agentic_tests.answers import detail, lines
 from parley.server.agentic_tests.schedule import told
-from parley.server.agentic_tests.schemas import AgenticTestDetail, AgenticTestLine
+from parley.server.agentic_tests.schemas import AgenticTestDetail, ListedAgenticTest
 from parley.server.db.dependencies import SessionDep
 from parley.server.definitions.body import read_json
 from parley.server.definitions.faults import DefinitionRefused
@@ -26,11 +26,15 @@ from parley.server.kit.schemas import Listing, Reply
 from parley.server.kit.text import is_storable
 from parley.server.runs.cancel import Canceller
 from parley.server.runs.service import latest as latest_runs
+from parley.server.runs.service import recent_scores
 
 router = room_router("/agentic-tests", "agentic tests")
 
 LONGEST_FILTER = 200
 """Characters of a filter: as many as a name or a gateway's reference may have."""
+
+MOST_SCORES = 50
+"""Runs of each test of a list that are looked at for scores."""
 
 Reader: TypeAlias = Annotated[Caller, requires("tests:read")]
 Writer: TypeAlias = Annotated[Caller, requires("tests:write")]
@@ -76,7 +80,10 @@ async def list_tests(
         str | None,
         Query(max_length=LONGEST_FILTER, description="A gateway's slug or id, or @vendor/name."),
     ] = None,
-) -> Listing[AgenticTestLine]:
+    scores: Annotated[
+        int, Query(ge=0, le=MOST_SCORES, description="How many of its newest runs tell their score.")
+    ] = 0,
+) -> Listing[ListedAgenticTest]:
     """The account's tests, newest first, each with its latest run."""
     found, page = await service.listed(
         session,
@@ -85,8 +92,10 @@ async def list_tests(
         search=_filter("search", search),
         gateway=_filter("gateway", gateway),
     )
-    latest = await latest_runs(session, caller.scope, [test.row.id for test in found])
-    return Listing(data=lines(found, latest), page=page)
+    ids = [test.row.id for test in found]
+    latest = await latest_runs(session, caller.scope, ids)
+    told_scores = await recent_scores(session, caller.scope, ids, scores) if scores else None
+    return Listing(data=lines(found, latest, told_scores), page=page)
 
 
 @router.post(

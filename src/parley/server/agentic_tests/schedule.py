@@ -36,11 +36,25 @@ async def upcoming(session: Session, row: AgenticTest) -> list[datetime]:
         return []
 
 
+async def preview(session: Session, cron: str) -> tuple[str, list[datetime]]:
+    """A schedule as a sentence, and its next starts from now on. Raises `CronRefused`."""
+    sentence = described(cron)
+    return sentence, next_fires(cron, await _now(session), UPCOMING)
+
+
 def told(row: AgenticTest) -> str | None:
     """What a saved schedule means, for a person; None for a test without one."""
     if row.next_run_at is None or row.cron is None:
         return None
     return f"Runs {described(row.cron)}; next at {rfc3339(row.next_run_at)}."
+
+
+def sentence(cron: str | None) -> str | None:
+    """A stored schedule in words; None without one, and for one that is accepted no longer."""
+    try:
+        return None if cron is None else described(cron)
+    except CronRefused:
+        return None
 
 
 async def _now(session: Session) -> datetime:

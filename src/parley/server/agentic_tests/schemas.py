@@ -31,6 +31,9 @@ class AgenticTestLine(Answer):
         description="The gateway's slug, or the integrated llm's name.", examples=["shop-support:9f3a"]
     )
     cron: str | None
+    schedule: str | None = Field(
+        description="The schedule as a sentence.", examples=["Monday to Friday at 06:30 UTC"]
+    )
     enabled: bool
     created_at: Instant
     updated_at: Instant
@@ -39,6 +42,14 @@ class AgenticTestLine(Answer):
     consecutive_failures: int = Field(description="Failed runs since the last one that succeeded.")
     last_notification_at: Instant | None
     latest_run: RunSummary | None
+
+
+class ListedAgenticTest(AgenticTestLine):
+    """A test in a list, with the scores that were asked for."""
+
+    scores: list[float] | None = Field(
+        description="Of its newest runs, oldest first, runs without a score left out; null unless asked for."
+    )
 
 
 class AgenticTestDetail(AgenticTestLine):
@@ -70,3 +81,16 @@ class AgenticTestDetail(AgenticTestLine):
         "may be compared with each other."
     )
     upcoming: list[Instant] = Field(description="The next three scheduled starts.")
+
+
+class SchedulePreview(Answer):
+    """What a schedule means."""
+
+    sentence: str = Field(examples=["every day at 06:30 UTC"])
+    upcoming: list[Instant] = Field(description="The next three times.")
+
+
+class TestsFile(Answer):
+    """The tests of a file."""
+
+    tests: list[dict[str, Any]] = Field(description="Bodies of a create, as they were written.")

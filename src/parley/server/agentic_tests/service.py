@@ -161,6 +161,17 @@ async def listed(
     return [ListedTest(row=row, gateway=_listed_name(row, slugs)) for row in rows], page
 
 
+async def definitions(
+    session: Session, scope: AccountScope, test_ids: Sequence[UUID]
+) -> list[dict[str, Any]]:
+    """All fields of these tests, in this order. Raises `NotFound` if one of them is missing."""
+    found = []
+    for test_id in test_ids:
+        row = await _live(session, scope, test_id)
+        found.append(definition_of(row, await _target_name(session, scope, row)))
+    return found
+
+
 async def using_gateway(session: Session, scope: AccountScope, gateway_id: UUID) -> Sequence[UsingTest]:
     """The tests that keep a gateway from being deleted: what `GatewayUse` wants to be handed."""
     return await AgenticTestRepository(session, scope).using(gateway_id, MOST_NAMED)

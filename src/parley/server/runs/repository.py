@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from uuid import UUID
 
 from sqlalchemy import Select, Uuid, column, exists, func, literal, select, true, update, values
@@ -62,6 +63,26 @@ class RunRepository(Repository[Run]):
         ids = select(newest.c.id).select_from(wanted.join(newest, true()))
         rows = await self.session.scalars(self._listed().where(Run.id.in_(ids)))
         return {run.test_id: run for run in rows}
+
+    async def scores_of(self, test_ids: Sequence[UUID], limit: int) -> Sequence[tuple[UUID, Decimal]]:
+        """Test and score of those of the newest `limit` runs of each test that have one, oldest first."""
+        if not test_ids:
+            return []
+        wanted = values(column("test_id", Uuid), name="wanted").data([(test_id,) for test_id in test_ids])
+        newest = (
+            self.narrow(select(Run.id, Run.score))
+            .where(Run.test_id == wanted.c.test_id)
+            .order_by(Run.id.desc())
+            .limit(limit)
+            .lateral()
+        )
+        statement = (
+            select(wanted.c.test_id, newest.c.score)
+            .select_from(wanted.join(newest, true()))
+            .where(newest.c.score.is_not(None))
+            .order_by(newest.c.id)
+        )
+        return [(row.test_id, row.score) for row in await self.session.execute(statement)]
 
     def _listed(self) -> Select[Run]:
         """Rows without the columns that may be large."""

@@ -46,3 +46,13 @@ async def latest(
     """The newest run of each of these tests that has one."""
     found = await RunRepository(session, scope).latest_of(test_ids)
     return {test_id: summary(run) for test_id, run in found.items()}
+
+
+async def recent_scores(
+    session: Session, scope: AccountScope, test_ids: Sequence[UUID], runs: int
+) -> Mapping[UUID, list[float]]:
+    """Scores of the newest `runs` runs of each test, oldest first; runs without one are left out."""
+    found: dict[UUID, list[float]] = {}
+    for test_id, score in await RunRepository(session, scope).scores_of(test_ids, runs):
+        found.setdefault(test_id, []).append(float(score))
+    return found
