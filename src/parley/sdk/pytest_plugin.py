@@ -62,13 +62,18 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def parley_runs(request: pytest.FixtureRequest) -> Trials:
     """The runs of a test marked with `parley`, all of them ended."""
     from parley.sdk.client import Client
+    from parley.sdk.errors import ParleyError
     from parley.sdk.trials import run_repeatedly
 
     wish = _wish(request.node)
-    with Client() as client:
-        trials = run_repeatedly(client, wish.test, wish.repetitions)
-    request.node.user_properties.extend(("parley_run", run.id) for run in trials.runs)
-    trials.require_coverage(wish.min_coverage)
+    try:
+        with Client() as client:
+            trials = run_repeatedly(client, wish.test, wish.repetitions)
+        request.node.user_properties.extend(("parley_run", run.id) for run in trials.runs)
+        trials.require_coverage(wish.min_coverage)
+    except ParleyError as error:
+        # Our own frames would tell a reader of this test nothing.
+        pytest.fail(str(error), pytrace=False)
     return trials
 
 
@@ -77,7 +82,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     """Fail a marked test whose agent succeeds too seldom, before its body looks closer."""
     if pyfuncitem.get_closest_marker(MARKER):
         trials = cast("Trials", pyfuncitem.funcargs[FIXTURE])
-        trials.require_pass_rate(_wish(pyfuncitem).min_pass_rate)
+        try:
+            trials.require_pass_rate(_wish(pyfuncitem).min_pass_rate)
+        except AssertionError as error:
+            pytest.fail(str(error), pytrace=False)
     return (yield)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from parley.sdk.answers import AgenticTestLine, Run, RunDetail
 from parley.sdk.client import Client
@@ -24,7 +24,7 @@ class Trials:
     """Runs of one test that have ended."""
 
     test_name: str
-    runs: Sequence[RunDetail]
+    runs: Sequence[RunDetail] = field(repr=False)
 
     @property
     def decided(self) -> list[RunDetail]:
