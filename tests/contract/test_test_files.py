@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from parley.sdk.definitions import file, yaml
+from parley.server.definitions.schemas import Definition
 from tests.factories.accounts import Tenant
 from tests.stage import GOAL, Stage
 
@@ -147,3 +148,14 @@ async def test_list_tells_the_newest_scores_if_asked(stage: Stage) -> None:
     asked = (await stage.http.get(TESTS, params={"scores": 3})).json()["data"]
     assert {line["id"]: line["scores"] for line in asked} == {scored: [0.2, 0.3], bare: []}
     assert (await stage.http.get(TESTS, params={"scores": 51})).status_code == 400
+
+
+async def test_schema_tells_every_field_with_meaning_and_default(
+    client: httpx.AsyncClient, tenant: Tenant
+) -> None:
+    schema = (await client.get(f"{TESTS}/schema", headers=tenant.auth)).json()["data"]
+    assert set(schema["properties"]) == set(Definition.model_fields)
+    assert [name for name, field in schema["properties"].items() if not field.get("description")] == []
+    assert schema["properties"]["max_turns"]["default"] == 10
+    assert schema["properties"]["loss_threshold"]["default"] == 0.2
+    assert (await client.get(f"{TESTS}/schema")).status_code == 401

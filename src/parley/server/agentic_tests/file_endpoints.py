@@ -1,8 +1,9 @@
-"""`/api/v1/agentic-tests/file` and `.../schedule`: what people write tests and schedules with."""
+"""`/api/v1/agentic-tests/file`, `.../schema` and `.../schedule`: what people write tests with."""
 
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,6 +16,8 @@ from parley.server.agentic_tests.schedule import preview
 from parley.server.agentic_tests.schemas import SchedulePreview, TestsFile
 from parley.server.db.dependencies import SessionDep
 from parley.server.definitions.cron import CronRefused
+from parley.server.definitions.openapi import whole_schema
+from parley.server.definitions.schemas import Definition
 from parley.server.errors import InvalidRequest, NotFound, PublicKeyRefused, ScopeMissing
 from parley.server.kit.docs import answers_with
 from parley.server.kit.ids import parse_id
@@ -86,6 +89,18 @@ async def read_file(text: TextBody) -> Reply[TestsFile]:
 
 
 @router.get(
+    "/schema",
+    summary="Read what a test may hold",
+    dependencies=[requires("tests:read")],
+    responses=answers_with(PublicKeyRefused, ScopeMissing),
+)
+async def read_schema() -> Reply[dict[str, Any]]:
+    """The JSON Schema of a test's fields: meanings, bounds and defaults, for forms and editors. Rules between
+    fields are checked by `?dry_run=true`."""
+    return Reply(data=_schema())
+
+
+@router.get(
     "/schedule",
     summary="Read a schedule",
     dependencies=[requires("tests:read")],
@@ -101,6 +116,11 @@ async def read_schedule(
     except CronRefused as refused:
         raise InvalidRequest.field("cron", str(refused)) from None
     return Reply(data=SchedulePreview(sentence=sentence, upcoming=upcoming))
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return whole_schema(Definition)
 
 
 def _known_id(text: str) -> UUID:
