@@ -17,7 +17,7 @@ import uvloop
 
 from tests.e2e.faults import report
 from tests.e2e.faults.run import Order, carry_out
-from tests.e2e.faults.schedule import schedule
+from tests.e2e.faults.schedule import KINDS, NAMES, schedule
 
 
 def main() -> int:
@@ -46,16 +46,18 @@ def _arguments() -> argparse.Namespace:
         "--seconds", type=float, default=60, help="over which customers come and faults strike"
     )
     parser.add_argument("--faults", type=int, default=24)
+    parser.add_argument("--kinds", help="only these, with commas between", default=",".join(NAMES))
     parser.add_argument("--plant", help="a bug that has to be found; see planted/sitecustomize.py")
     return parser.parse_args()
 
 
 def _order(given: argparse.Namespace) -> Order:
     seed = secrets.randbelow(1_000_000) if given.seed is None else given.seed
+    kinds = [kind for kind in KINDS if kind.name in given.kinds.split(",")]
     return Order(
         conversations=given.conversations,
         seconds=given.seconds,
-        faults=schedule(seed, given.faults, given.seconds),
+        faults=schedule(seed, given.faults, given.seconds, kinds),
         seed=seed,
         plant=given.plant,
     )

@@ -236,7 +236,8 @@ def _difference(live: Sequence[Frame], again: Sequence[Frame]) -> str:
     place = next(
         (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
-    return f"at {place} {_short(one[place : place + 1])} against {_short(other[place : place + 1])}"
+    ids = [frame.id for frame in live[-3:]]
+    return f"{ids} at {place} {_short(one[place : place + 1])} against {_short(other[place : place + 1])}"
 
 
 def _short(story: Iterable[Any]) -> str:
@@ -287,5 +288,9 @@ async def _queue(fleet: Fleet) -> Check:
     """No job is left, and no key lives for ever."""
     async with fleet.redis_client() as redis:
         keys = [key.decode() async for key in redis.scan_iter(count=1_000)]
-        broken = [f"{key} ({await redis.type(key)}) never expires" for key in keys if await redis.ttl(key) == -1]
-    return Check(name="no job is left, nothing stays in Redis for ever", looked_at=len(keys), broken=tuple(broken))
+        broken = [
+            f"{key} ({await redis.type(key)}) never expires" for key in keys if await redis.ttl(key) == -1
+        ]
+    return Check(
+        name="no job is left, nothing stays in Redis for ever", looked_at=len(keys), broken=tuple(broken)
+    )

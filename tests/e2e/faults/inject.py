@@ -192,8 +192,9 @@ class Injector:
 
 def _lock_of(fault: Fault) -> str:
     """What a fault holds: a process, a server, or the way between two of them."""
-    is_way = "-" in fault.kind and fault.kind != "kill-worker" and fault.target not in ("postgres", "redis")
-    return f"{fault.target}>{fault.kind.split('-')[0]}" if is_way else fault.target
+    server = fault.kind.split("-")[0]
+    is_way = server in ("postgres", "redis") and fault.target != server
+    return f"{fault.target}>{server}" if is_way else fault.target
 
 
 _Act = Callable[[Injector, Fault], Awaitable[None]]
@@ -201,6 +202,7 @@ _ACTS: Final[Mapping[str, _Act]] = {
     "kill": Injector._kill,
     "kill-worker": Injector._kill,
     "stop": Injector._stop,
+    "stop-api": Injector._stop,
     "freeze": Injector._freeze,
     "postgres-restart": Injector._restart_postgres,
     "postgres-crash": Injector._crash_postgres,

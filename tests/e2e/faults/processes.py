@@ -156,7 +156,8 @@ class Fleet:
     def _environment(self, name: str) -> dict[str, str]:
         outer = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")}
         postgres, redis = self.link(name, "postgres").port, self.link(name, "redis").port
-        planted = {"PYTHONPATH": str(_PLANTED), "FAULTS_PLANT": self.plant} if self.plant else {}
+        paths = os.pathsep.join([str(_PLANTED), *filter(None, [outer.get("PYTHONPATH")])])
+        planted = {"PYTHONPATH": paths, "FAULTS_PLANT": self.plant} if self.plant else {}
         return {
             **outer,
             **self.settings,

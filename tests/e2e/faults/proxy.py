@@ -78,7 +78,8 @@ class Link:
     async def _pump(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, is_answer: bool
     ) -> None:
-        with contextlib.suppress(ConnectionError, OSError):
+        # uvloop says RuntimeError where a connection was reset meanwhile.
+        with contextlib.suppress(OSError, RuntimeError):
             while data := await reader.read(_CHUNK):
                 if self.delay_s:
                     await asyncio.sleep(self.delay_s)

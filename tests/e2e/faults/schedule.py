@@ -45,6 +45,7 @@ KINDS: Final = (
         lasts=(1, 7),
     ),
     Kind(name="kill-worker", says="SIGKILL of a worker", targets=WORKERS, lasts=(0.2, 4)),
+    Kind(name="stop-api", says="SIGTERM of the API", targets=("api",), lasts=(0.1, 1)),
     Kind(
         name="postgres-restart", says="a fast shutdown, then a start", targets=("postgres",), lasts=(0.2, 3)
     ),
@@ -122,10 +123,10 @@ KINDS: Final = (
 NAMES: Final = tuple(kind.name for kind in KINDS)
 
 
-def schedule(seed: int, count: int, seconds: float) -> tuple[Fault, ...]:
+def schedule(seed: int, count: int, seconds: float, kinds: Sequence[Kind] = KINDS) -> tuple[Fault, ...]:
     """`count` faults over `seconds`. Every kind comes before any comes again."""
     draw = random.Random(seed)
-    kinds = _dealt(draw, count)
+    dealt = _dealt(draw, count, kinds)
     times = sorted(draw.uniform(0, seconds) for _ in range(count))
     return tuple(
         Fault(
@@ -134,12 +135,12 @@ def schedule(seed: int, count: int, seconds: float) -> tuple[Fault, ...]:
             target=draw.choice(kind.targets),
             for_s=round(draw.uniform(*kind.lasts), 2),
         )
-        for at_s, kind in zip(times, kinds, strict=True)
+        for at_s, kind in zip(times, dealt, strict=True)
     )
 
 
-def _dealt(draw: random.Random, count: int) -> Sequence[Kind]:
-    kinds: list[Kind] = []
-    while len(kinds) < count:
-        kinds += draw.sample(KINDS, len(KINDS))
-    return kinds[:count]
+def _dealt(draw: random.Random, count: int, kinds: Sequence[Kind]) -> Sequence[Kind]:
+    dealt: list[Kind] = []
+    while len(dealt) < count:
+        dealt += draw.sample(kinds, len(kinds))
+    return dealt[:count]

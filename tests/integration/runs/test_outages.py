@@ -15,6 +15,8 @@ from pydantic import SecretStr
 from redis.exceptions import ReadOnlyError
 
 from parley.server.config import DatabaseSettings, RedisSettings, Settings
+from parley.server.errors import DatabaseAway
+from parley.server.journal.keep import Journal
 from parley.server.llm.demo import Hang, Rule, Say, opinion
 from parley.server.runs import finish as runs_finish
 from tests.event_order import assert_in_order
@@ -142,6 +144,41 @@ async def test_redis_that_may_not_be_written_makes_no_half_run(
     async with stage.worker():
         path = await stage.start(await stage.make_test(**PLAIN))
         assert (await stage.finished(path))["state"] == "succeeded"
+
+
+async def test_stream_resumed_while_the_database_is_away_repeats_nothing(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bus remembers the words of entries that the watcher has; the journal cannot say so now."""
+    stage.llms.configure(gap_ms=3)
+    stage.play(Rule((Hang(3),), part="assistant", turn=2), Rule((Say("Yes, they can."),), part="assistant"))
+    async with stage.worker():
+        path = await stage.start(await stage.make_test(**PLAIN))
+        async with stage.watching(path) as (reading, chunks), asyncio.timeout(10):
+            async for chunk in chunks:
+                reading.raw += chunk
+                if any(frame.data.get("turn_number") == 2 for frame in reading.frames):
+                    break
+        last = reading.frames[-1]
+        read, away = Journal.read, [True, True]
+
+        async def away_at_first(*given: Any) -> Any:
+            if away:
+                away.pop()
+                raise DatabaseAway
+            return await read(*given)
+
+        monkeypatch.setattr(Journal, "read", away_at_first)
+        async with stage.watching(path, last.id) as (rest, chunks), asyncio.timeout(10):
+            async for chunk in chunks:
+                rest.raw += chunk
+                if b"assistant_message.start_generation" in rest.raw:
+                    break
+        await stage.http.post(f"{path}/cancel")
+        frames = [*reading.frames, *rest.frames]
+        wanted = told(await stage.events(path))
+    assert away == []
+    assert told(frames)[: len(told(frames)) - 1] == wanted[: len(told(frames)) - 1]
 
 
 class TestPostgresCut:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import Iterator
@@ -67,6 +68,19 @@ class OperatorsServer(uvicorn.Server):
         yield
 
 
+class _EndedStreams(logging.Filter):
+    """Says that a stream was ended on purpose, which uvicorn takes for a fault.
+
+    Its client has to learn that the run has not ended, so the body is left without its own end.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let every record pass, that one as an information."""
+        if record.msg == "ASGI callable returned without completing response.":
+            record.msg, record.levelno, record.levelname = "an open stream was ended", logging.INFO, "INFO"
+        return True
+
+
 def server_of(services: Services) -> Server:
     """A server that is not started yet. Addresses and ports come from the settings."""
     api, admin = services.settings.api, services.settings.admin
@@ -106,6 +120,7 @@ def run(settings: Settings | None = None) -> None:
     """Serve in this process until it is told to stop. Blocking."""
     settings = settings or Settings.load()
     configure_logs(settings.log.level, settings.log.format)
+    logging.getLogger("uvicorn.error").addFilter(_EndedStreams())
     if os.name == "nt":
         asyncio.run(serve(settings))
     else:

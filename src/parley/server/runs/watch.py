@@ -109,6 +109,8 @@ class RunWatcher:
         if message.entry is not None:
             self._tell(message.entry)
             return
+        if self._narrator.seq < self._place.seq:
+            return  # the watcher has these words; the entries lead to its place
         if message.number == 0:
             self._expected = 0
         if message.number != self._expected:
