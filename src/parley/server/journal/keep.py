@@ -1,4 +1,4 @@
-"""Keeps one entry: one statement, fenced by the lease of the run.
+"""Keeps one entry: one statement, fenced by the lease of the run. Entries that wait go in one transaction.
 
 The statement reaches over the tables of other rooms (runs, ledger, accounts) on purpose: entry, charge,
 totals and balance are true together or not at all, and three statements in a transaction cost four
@@ -8,9 +8,11 @@ times as much. Nothing else writes across rooms.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
+from operator import attrgetter
 from typing import TypeVar
 from uuid import UUID
 
@@ -21,6 +23,7 @@ from parley.engine.events import ENTRY, Entry, Opinion
 from parley.server.db.database import Database
 from parley.server.db.raw import RawConnection
 from parley.server.errors import DatabaseAway
+from parley.server.journal.groups import Groups
 
 FIRST_WAIT_S = 0.1
 LONGEST_WAIT_S = 2.0
@@ -109,7 +112,8 @@ _REST = """, entry AS (
     SELECT account_id, 'run', id, $4, -$8, $9, $10, test_id, $11, $12, $13, $14
       FROM run WHERE $9::text IS NOT NULL
 )
-SELECT account.balance, account.status = 'active' AS active, coalesce(plans.metered, true) AS metered,
+SELECT $2::uuid AS run_id, $3::uuid AS token, $4::int AS seq,
+       account.balance, account.status = 'active' AS active, coalesce(plans.metered, true) AS metered,
        run.cancel_requested_at IS NOT NULL AS cancelled, 1 / (SELECT count(*) FROM run) AS held
   FROM account
 """
@@ -132,11 +136,32 @@ def _is_finite(opinion: Opinion) -> bool:
     return (opinion.score + opinion.turn_delta + opinion.conversation_delta).is_finite()
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """An entry as the statement takes it."""
+
+    lease: Lease
+    seq: int
+    values: tuple[object, ...]
+    is_paid: bool
+
+    @property
+    def key(self) -> tuple[UUID, UUID, int]:
+        return self.lease.run_id, self.lease.token, self.seq
+
+    @property
+    def place(self) -> tuple[UUID, UUID]:
+        """Locks are taken in this order, so that no two groups lock each other out."""
+        return self.lease.account_id, self.lease.run_id
+
+
 class Journal:
     """Writes and reads the entries of runs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._paid: Groups[_Line, Standing] = Groups(partial(self._write, _KEEP_PAID))
+        self._free: Groups[_Line, Standing] = Groups(partial(self._write, _KEEP_FREE))
 
     async def keep(self, lease: Lease, seq: int, entry: Entry, charge: Charge | None) -> Standing:
         """Keep `entry` as number `seq`. Waits while Postgres is away; raises `LeaseLost`.
@@ -146,54 +171,73 @@ class Journal:
         """
         if isinstance(entry, Opinion) and not _is_finite(entry):
             raise ValueError("an opinion's numbers must be finite")
-        body = ENTRY.dump_json(entry).decode()
-        amount = charge.amount if charge else Decimal(0)
-        usage = charge.usage if charge else Usage(model="")
-        values = (
-            lease.account_id,
-            lease.run_id,
-            lease.token,
-            seq,
-            entry.kind,
-            getattr(entry, "turn", 0),
-            body,
-            amount,
-            charge.role if charge else None,
-            usage.model,
-            usage.prompt_tokens,
-            usage.cached_prompt_tokens,
-            usage.completion_tokens,
-            usage.estimated,
-            lease.seconds,
-        )
-        row = await patiently(lambda: self._write(values))
-        if row is None:
-            raise LeaseLost
-        return Standing(
-            balance=row["balance"],
-            account_active=row["active"],
-            metered=row["metered"],
-            cancel_requested=row["cancelled"],
-        )
+        line = _line(lease, seq, entry, charge)
+        return await (self._paid if line.is_paid else self._free).add(lease.account_id, line)
 
-    async def _write(self, values: tuple[object, ...]) -> asyncpg.Record | None:
-        async with self._database.raw() as connection:
-            row = await self._kept(connection, values)
-            return row or await connection.fetchrow(_ALREADY, *values[:4])
+    async def close(self) -> None:
+        """Wait for what is being written."""
+        await self._paid.close()
+        await self._free.close()
 
-    @staticmethod
-    async def _kept(connection: RawConnection, values: tuple[object, ...]) -> asyncpg.Record | None:
-        amount = values[7]
+    async def _write(self, statement: str, lines: Sequence[_Line]) -> list[Standing | Exception]:
+        """Write `lines`: all in one transaction, or each alone where one of them spoils that."""
         try:
-            return await connection.fetchrow(_KEEP_PAID if amount else _KEEP_FREE, *values)
-        except asyncpg.DivisionByZeroError:
-            return None
+            return await patiently(lambda: self._write_together(statement, lines))
+        except asyncpg.PostgresError as fault:
+            if len(lines) == 1:
+                return [LeaseLost() if isinstance(fault, asyncpg.DivisionByZeroError) else fault]
+        return [result for line in lines for result in await self._write(statement, [line])]
+
+    async def _write_together(self, statement: str, lines: Sequence[_Line]) -> list[Standing | Exception]:
+        ordered = sorted(lines, key=attrgetter("place"))
+        async with self._database.raw() as connection:
+            rows = await connection.fetchmany(statement, [line.values for line in ordered])
+            kept = {(row["run_id"], row["token"], row["seq"]): row for row in rows}
+            found = [kept.get(line.key) or await _kept_before(connection, line) for line in lines]
+        return [_standing(row) if row else LeaseLost() for row in found]
 
     async def read(self, account_id: UUID, run_id: UUID, after_seq: int = 0) -> list[Entry]:
         """The kept entries after `after_seq`, in order. Holds a connection for this one statement only."""
         async with self._database.raw() as connection:
             rows = await connection.fetch(_READ, account_id, run_id, after_seq)
         return [ENTRY.validate_python(row["body"]) for row in rows]
+
+
+def _line(lease: Lease, seq: int, entry: Entry, charge: Charge | None) -> _Line:
+    amount = charge.amount if charge else Decimal(0)
+    usage = charge.usage if charge else Usage(model="")
+    values = (
+        lease.account_id,
+        lease.run_id,
+        lease.token,
+        seq,
+        entry.kind,
+        getattr(entry, "turn", 0),
+        ENTRY.dump_json(entry).decode(),
+        amount,
+        charge.role if charge else None,
+        usage.model,
+        usage.prompt_tokens,
+        usage.cached_prompt_tokens,
+        usage.completion_tokens,
+        usage.estimated,
+        lease.seconds,
+    )
+    return _Line(lease, seq, values, is_paid=bool(amount))
+
+
+async def _kept_before(connection: RawConnection, line: _Line) -> asyncpg.Record | None:
+    """How things stand, if the entry is there already: the answer to the first try was lost."""
+    return await connection.fetchrow(_ALREADY, *line.values[:4])
+
+
+def _standing(row: asyncpg.Record) -> Standing:
+    return Standing(
+        balance=row["balance"],
+        account_active=row["active"],
+        metered=row["metered"],
+        cancel_requested=row["cancelled"],
+    )
 
 
 _READ = """

@@ -37,10 +37,9 @@ RETURNING runs.account_id, runs.test_id, runs.definition, runs.seed, runs.extern
 """
 
 _RENEW = """
-UPDATE runs SET lease_until = now() + make_interval(secs => $3)
-  FROM unnest($1::uuid[], $2::uuid[]) AS held(id, token)
- WHERE runs.id = held.id AND runs.lease_token = held.token AND runs.state = 'running'
-RETURNING runs.id
+UPDATE runs SET lease_until = now() + make_interval(secs => $4)
+ WHERE account_id = $1 AND id = $2 AND lease_token = $3 AND state = 'running'
+RETURNING id
 """
 
 _LOOK = """
@@ -110,10 +109,13 @@ async def claim(database: Database, run_id: UUID, lease_s: float) -> Claimed | N
 
 
 async def renew(database: Database, leases: Sequence[Lease], lease_s: float) -> set[UUID]:
-    """Renew leases in one statement. The ids that are still ours."""
-    ids, tokens = [lease.run_id for lease in leases], [lease.token for lease in leases]
+    """Renew leases in one transaction. The ids that are still ours.
+
+    In the order in which groups of entries lock runs, so that neither waits for the other.
+    """
+    held = sorted((lease.account_id, lease.run_id, lease.token, lease_s) for lease in leases)
     async with database.raw() as connection:
-        rows = await connection.fetch(_RENEW, ids, tokens, lease_s)
+        rows = await connection.fetchmany(_RENEW, held)
     return {row["id"] for row in rows}
 
 
