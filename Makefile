@@ -6,7 +6,7 @@ BENCH := scripts/bench
 PYTEST_WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo dev test test-fast check fmt lint types arch migrations-check bench bench-large migration lock clean
+.PHONY: help install demo dev test test-fast check fmt lint types arch migrations-check bench bench-large previous-release migration lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ bench: $(INSTALLED) ## Measure the hot path as ratios to a bare client
 
 bench-large: $(INSTALLED) ## Measure lists and ticks over a million runs, and two schedulers
 	@$(BIN)/python -m scripts.bench_large
+
+previous-release: $(INSTALLED) ## Run an earlier release's tests on this schema: make previous-release REVISION=v1.2.0
+	@scripts/previous-release-check $(REVISION)
 
 migration: $(INSTALLED) ## Write a migration for what changed: make migration MESSAGE="add x"
 	@test -n "$(MESSAGE)" || { echo 'Say what it does: make migration MESSAGE="add x"' >&2; exit 2; }
