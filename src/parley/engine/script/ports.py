@@ -55,7 +55,8 @@ class Context:
 
     `session_id` is unique to the attempt. `params` are the case's, as validated; `prepared` is what
     `setup` gave. `history` holds the completed steps, `continuation` that of the waiting pause.
-    `deadline_s` is on the clock of the attempt (`Clock.monotonic_s`), None where nothing limits.
+    `deadline_s` is on the clock of the attempt (`Clock.monotonic_s`), None where nothing limits. `memory`
+    is the app's own, for as long as the attempt lives.
     """
 
     suite: Suite
@@ -68,6 +69,7 @@ class Context:
     history: list[StepRecord] = field(default_factory=list)
     continuation: Any = None
     deadline_s: float | None = None
+    memory: dict[str, Any] = field(default_factory=dict)
 
 
 class App(Protocol):

@@ -10,6 +10,7 @@ import typer
 
 from parley.sdk.cli import gate_command, run_command, start_commands, suites_commands, tests_commands
 from parley.sdk.cli.ending import CANNOT
+from parley.sdk.evals import command as evals_command
 
 COMMANDS = "parley.commands"
 """Entry points of this group are Typer apps; their commands stand beside our own."""
@@ -60,6 +61,7 @@ def build_app() -> typer.Typer:
     tests_commands.register(app)
     suites_commands.register(app)
     gate_command.register(app)
+    evals_command.register(app)
     for offered in importlib.metadata.entry_points(group=COMMANDS):
         part: Any = offered.load()
         app.add_typer(part)

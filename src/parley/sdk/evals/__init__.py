@@ -1,0 +1,119 @@
+"""Scripted suites in your own process: with or without the service, sync or async.
+
+    from parley.sdk.evals import Evals, function_agent
+
+    evals = Evals(agent=function_agent(answer), suites=["suites/refunds.yaml"])
+    record = evals.run_sync()
+
+Nothing is loaded before it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from parley.engine.script.faults import SafeFailure, SuiteInvalid
+    from parley.engine.script.observation import AgentEvent, Interrupt, Observation, Structured, Usage
+    from parley.engine.script.ports import Execution, Limits
+    from parley.engine.script.progress import Progress
+    from parley.engine.script.record import AttemptRecord, JudgeIdentity, RunRecord, Verification
+    from parley.engine.script.shapes import Evidence, Suite
+    from parley.engine.script.work import Stopping
+    from parley.sdk.evals.agents import Pause, Turn, function_agent
+    from parley.sdk.evals.chat_agent import chat_agent
+    from parley.sdk.evals.errors import EvalsMisconfigured
+    from parley.sdk.evals.evals import Evals
+    from parley.sdk.evals.identity import Identity, current_attempt
+    from parley.sdk.evals.llm_judge import LlmJudge
+    from parley.sdk.evals.pytest_cases import case_tests
+    from parley.sdk.evals.python_app import Responder, RunContext
+    from parley.sdk.evals.recorder import record, recorded_tool
+    from parley.sdk.evals.service_judge import ServiceJudge
+    from parley.sdk.evals.suites import parse_suite
+
+_HOMES = {
+    "AgentEvent": "engine.script.observation",
+    "AttemptRecord": "engine.script.record",
+    "Evals": "sdk.evals.evals",
+    "EvalsMisconfigured": "sdk.evals.errors",
+    "Evidence": "engine.script.shapes",
+    "Execution": "engine.script.ports",
+    "Identity": "sdk.evals.identity",
+    "Interrupt": "engine.script.observation",
+    "JudgeIdentity": "engine.script.record",
+    "Limits": "engine.script.ports",
+    "LlmJudge": "sdk.evals.llm_judge",
+    "Observation": "engine.script.observation",
+    "Pause": "sdk.evals.agents",
+    "Progress": "engine.script.progress",
+    "Responder": "sdk.evals.python_app",
+    "RunContext": "sdk.evals.python_app",
+    "RunRecord": "engine.script.record",
+    "SafeFailure": "engine.script.faults",
+    "ServiceJudge": "sdk.evals.service_judge",
+    "Stopping": "engine.script.work",
+    "Structured": "engine.script.observation",
+    "Suite": "engine.script.shapes",
+    "SuiteInvalid": "engine.script.faults",
+    "Turn": "sdk.evals.agents",
+    "Usage": "engine.script.observation",
+    "Verification": "engine.script.record",
+    "case_tests": "sdk.evals.pytest_cases",
+    "chat_agent": "sdk.evals.chat_agent",
+    "current_attempt": "sdk.evals.identity",
+    "function_agent": "sdk.evals.agents",
+    "parse_suite": "sdk.evals.suites",
+    "record": "sdk.evals.recorder",
+    "recorded_tool": "sdk.evals.recorder",
+}
+"""Where each public name lives."""
+
+__all__ = [
+    "AgentEvent",
+    "AttemptRecord",
+    "Evals",
+    "EvalsMisconfigured",
+    "Evidence",
+    "Execution",
+    "Identity",
+    "Interrupt",
+    "JudgeIdentity",
+    "Limits",
+    "LlmJudge",
+    "Observation",
+    "Pause",
+    "Progress",
+    "Responder",
+    "RunContext",
+    "RunRecord",
+    "SafeFailure",
+    "ServiceJudge",
+    "Stopping",
+    "Structured",
+    "Suite",
+    "SuiteInvalid",
+    "Turn",
+    "Usage",
+    "Verification",
+    "case_tests",
+    "chat_agent",
+    "current_attempt",
+    "function_agent",
+    "parse_suite",
+    "record",
+    "recorded_tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"parley.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,113 @@
+"""`parley evals`: list and run the scripted suites of an app, in its own process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from parley.sdk.cli.ending import FAILED, INTERRUPTED, PANEL, PASSED, plainly
+from parley.sdk.cli.options import AsJson
+from parley.sdk.cli.publish import JUnitFile, MarkdownFile, publish_aside
+
+if TYPE_CHECKING:
+    from parley.engine.script.record import RunRecord
+    from parley.sdk.evals.evals import Evals
+
+evals = typer.Typer(no_args_is_help=True, help="Play scripted suites against your own code.")
+
+Entry: TypeAlias = Annotated[
+    str, typer.Option(help="Your Evals as module:name.", metavar="MODULE:NAME", envvar="PARLEY_EVALS")
+]
+EnvFiles: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--env-file", help="Set what this file names; what is set stays. May be repeated.", metavar="FILE"
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(evals, name="evals", rich_help_panel=PANEL)
+
+
+@evals.command("list")
+def list_evals(entry: Entry, env_file: EnvFiles = None, as_json: AsJson = False) -> None:
+    """List suites and cases. Calls nothing of the app but its import.
+
+    Example:
+
+      parley evals list --entry app.evals:evals
+    """
+    with plainly():
+        found = _loaded(entry, env_file)
+        if as_json:
+            typer.echo(json.dumps(found.describe(), indent=2))
+            return
+        for suite in found.list_suites():
+            typer.echo(suite.id + (f"  {suite.name}" if suite.name else ""))
+            for case in suite.cases:
+                marks = f"  [{', '.join(case.splits)}]" if case.splits else ""
+                typer.echo(f"  {case.id}  {len(case.steps)} step(s){marks}")
+
+
+@evals.command("run")
+def run_evals(
+    entry: Entry,
+    suite: Annotated[list[str] | None, typer.Option(help="Only this suite. May be repeated.")] = None,
+    case: Annotated[list[str] | None, typer.Option(help="Only this case. May be repeated.")] = None,
+    split: Annotated[str | None, typer.Option(help="Only the cases of this split.")] = None,
+    repetitions: Annotated[
+        int | None, typer.Option(help="Attempts at each case; without it the case's own.", min=1, max=100)
+    ] = None,
+    concurrency: Annotated[int, typer.Option(help="Attempts at once.", min=1, max=100)] = 4,
+    judge: Annotated[
+        str | None, typer.Option(help="Who judges: app or service.", metavar="app|service")
+    ] = None,
+    env_file: EnvFiles = None,
+    as_json: AsJson = False,
+    junit: JUnitFile = None,
+    markdown: MarkdownFile = None,
+) -> None:
+    """Run suites and show what happens. Ctrl-C stops, cleans up, and keeps what there is.
+
+    Exit code 0: all passed. 1: anything else. 2: it cannot be run as asked. 130: Ctrl-C.
+
+    Examples:
+
+      parley evals run --entry app.evals:evals --suite refunds
+
+      parley evals run --entry app.evals:evals --split smoke --repetitions 3 --json | jq .[0].counts
+    """
+    with plainly():
+        from parley.sdk.evals.telling import sheet_of
+        from parley.sdk.evals.terminal_run import Choice, run_all
+
+        choice = Choice(
+            suites=suite,
+            cases=case,
+            split=split,
+            repetitions=repetitions,
+            concurrency=concurrency,
+            judge=judge,
+        )
+        outcome = run_all(_loaded(entry, env_file), choice, to_stderr=as_json)
+        if as_json:
+            typer.echo(json.dumps([record.wire() for record in outcome.records], indent=2))
+        publish_aside(sheet_of(outcome.records), junit=junit, markdown=markdown)
+        raise typer.Exit(INTERRUPTED if outcome.interrupted else _exit_code(outcome.records))
+
+
+def _loaded(entry: str, env_files: list[Path] | None) -> Evals:
+    from parley.sdk.evals.loading import load_env_file, load_evals
+
+    for path in env_files or ():
+        load_env_file(path)
+    return load_evals(entry)
+
+
+def _exit_code(records: list[RunRecord]) -> int:
+    return PASSED if all(record.status == "passed" for record in records) else FAILED

@@ -1,0 +1,287 @@
+"""`Evals`: an agent, its suites and its handlers, ready to run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias
+from uuid import uuid4
+
+from pydantic import BaseModel
+
+from parley.engine.script.attempt import Surroundings
+from parley.engine.script.ports import Judge, Limits
+from parley.engine.script.progress import Listener
+from parley.engine.script.record import JudgeIdentity, Provenance, RunRecord
+from parley.engine.script.revision import effective_evidence, suite_revision
+from parley.engine.script.rubric import ToolVisibility
+from parley.engine.script.run import DEFAULT_CONCURRENCY, RunPlan, run
+from parley.engine.script.shapes import EVIDENCE_DEFAULTS, MAX_REPETITIONS, Case, Evidence, Suite
+from parley.engine.script.work import Stopping
+from parley.sdk.ci import origin
+from parley.sdk.evals.agents import Agent
+from parley.sdk.evals.errors import EvalsMisconfigured
+from parley.sdk.evals.judges import judge_of
+from parley.sdk.evals.naming import unknown_names
+from parley.sdk.evals.python_app import Handler, Handlers, PythonApp, Responder, SystemClock
+from parley.sdk.evals.suites import SuiteSource, load_suite
+
+DESCRIPTION_VERSION: Final = 1
+MAX_CONCURRENCY: Final = 100
+Who: TypeAlias = Literal["app", "service"]
+
+
+class Evals:
+    """Suites for one agent. Everything is checked here; running it calls nothing that is not there.
+
+    `agent` takes a `Turn`; `execute(context, command)` stands in its place and may call
+    `context.run()`. Handlers are sync or async and take as many of their arguments as they want:
+    `setup(context)`, responders `(context, interrupt, params)`, references `(context, params)`, filters
+    `(item, params)`, `verify(context)`, `teardown(context)`, `report_error(error, context)`. `judge` is the
+    app's; `defaults` are the runner's evidence. `suites` are data, paths, or `Suite`s.
+
+    Raises `EvalsMisconfigured`, `SuiteInvalid`.
+    """
+
+    def __init__(
+        self,
+        *,
+        agent: Agent | None = None,
+        suites: Sequence[SuiteSource],
+        setup: Handler | None = None,
+        execute: Handler | None = None,
+        responders: Mapping[str, Responder | Handler] | None = None,
+        references: Mapping[str, Handler] | None = None,
+        filters: Mapping[str, Handler] | None = None,
+        verify: Handler | None = None,
+        teardown: Handler | None = None,
+        judge: Any = None,
+        params_model: type[BaseModel] | None = None,
+        defaults: Evidence | Mapping[str, Any] | None = None,
+        report_error: Handler | None = None,
+        limits: Limits | None = None,
+        tool_visibility: ToolVisibility = "full",
+        app_version: str | None = None,
+        commit: str | None = None,
+    ) -> None:
+        if agent is None and execute is None:
+            raise EvalsMisconfigured("Evals needs an agent, or an execute in its place.")
+        self._suites = _by_id([load_suite(source) for source in suites])
+        self._handlers = Handlers(
+            agent=agent,
+            setup=setup,
+            execute=execute,
+            responders={name: _responder(given) for name, given in (responders or {}).items()},
+            references=dict(references or {}),
+            filters=dict(filters or {}),
+            verify=verify,
+            teardown=teardown,
+            report_error=report_error,
+            params_model=params_model,
+        )
+        self._defaults = _evidence(defaults)
+        self._judge = judge_of(judge)
+        self._limits = limits or Limits()
+        self._tool_visibility: ToolVisibility = tool_visibility
+        self._provenance = _provenance(commit, app_version)
+        self._refuse_unknown_names()
+
+    def list_suites(self) -> list[Suite]:
+        """Copies of the suites."""
+        return [suite.model_copy(deep=True) for suite in self._suites.values()]
+
+    def describe(self) -> dict[str, Any]:
+        """What there is, as data: suites, handlers, params, judge. Runs nothing."""
+        handlers, model = self._handlers, self._handlers.params_model
+        identity = None if self._judge is None else _known_identity(self._judge)
+        told: dict[str, Any] = {
+            "schemaVersion": DESCRIPTION_VERSION,
+            "suites": [self._described(suite) for suite in self._suites.values()],
+            "handlers": {
+                "setup": handlers.setup is not None,
+                "verify": handlers.verify is not None,
+                "teardown": handlers.teardown is not None,
+                "responders": [_described_responder(name, one) for name, one in handlers.responders.items()],
+                "references": list(handlers.references),
+                "filters": list(handlers.filters),
+            },
+        }
+        if model is not None:
+            told["paramsSchema"] = model.model_json_schema()
+        if identity is not None:
+            told["judge"] = identity.wire()
+        return told
+
+    async def run(
+        self,
+        *,
+        suite_id: str | None = None,
+        case_ids: Sequence[str] | None = None,
+        split: str | None = None,
+        repetitions: int | None = None,
+        concurrency: int = DEFAULT_CONCURRENCY,
+        on_progress: Listener | None = None,
+        judge: Who | Any = None,
+        expect_judge: JudgeIdentity | None = None,
+        stopping: Stopping | None = None,
+    ) -> RunRecord:
+        """Run one suite. `judge` is `app`, `service`, or a judge; without it the app's.
+
+        `expect_judge` pins a judge: any other is refused before anything runs. `stopping.request()` ends
+        a run early with everything kept; cancelling the task does the same and raises.
+        """
+        suite = self._suite(suite_id)
+        cases = _chosen(suite, case_ids, split)
+        _bounds(repetitions, concurrency)
+        asked = self._asked_judge(judge, cases)
+        try:
+            await _prepared(asked, expect_judge)
+            plan = RunPlan(
+                suite=suite,
+                run_id=new_id(),
+                cases=cases,
+                repetitions=repetitions,
+                concurrency=concurrency,
+                defaults=self._defaults,
+                judge=None if asked is None else asked.identity,
+                provenance=self._provenance,
+            )
+            return await run(plan, self._around(asked, stopping), new_id, on_progress)
+        finally:
+            await _closed(asked)
+
+    def run_sync(self, **options: Any) -> RunRecord:
+        """`run` for code without an event loop; takes the same options."""
+        return asyncio.run(self.run(**options))
+
+    def _around(self, judge: Judge | None, stopping: Stopping | None) -> Surroundings:
+        return Surroundings(
+            app=PythonApp(self._handlers),
+            judge=judge,
+            clock=SystemClock(),
+            limits=self._limits,
+            stopping=stopping or Stopping(),
+            tool_visibility=self._tool_visibility,
+        )
+
+    def _suite(self, suite_id: str | None) -> Suite:
+        if suite_id is None and len(self._suites) == 1:
+            return next(iter(self._suites.values()))
+        if suite_id is None:
+            raise EvalsMisconfigured(f"Say which suite: {', '.join(self._suites)}.")
+        if suite_id not in self._suites:
+            raise EvalsMisconfigured(f"There is no suite {suite_id!r}, only {', '.join(self._suites)}.")
+        return self._suites[suite_id]
+
+    def _asked_judge(self, judge: Who | Any, cases: Sequence[Case]) -> Any:
+        if judge == "service":
+            from parley.sdk.evals.service_judge import ServiceJudge
+
+            found: Any = ServiceJudge()
+        else:
+            found = self._judge if judge is None or judge == "app" else judge_of(judge)
+        has_criteria = any(step.expect.criteria for case in cases for step in case.steps)
+        if has_criteria and found is None:
+            raise EvalsMisconfigured(
+                "There are criteria, so a judge is needed: Evals(judge=...), or judge='service'."
+            )
+        return found
+
+    def _described(self, suite: Suite) -> dict[str, Any]:
+        return {
+            "suite": suite.wire(),
+            "revision": suite_revision(suite, self._defaults),
+            "evidence": effective_evidence(suite, self._defaults).wire(),
+        }
+
+    def _refuse_unknown_names(self) -> None:
+        problems = [
+            problem
+            for suite in self._suites.values()
+            for problem in unknown_names(suite, effective_evidence(suite, self._defaults), self._handlers)
+        ]
+        if problems:
+            raise EvalsMisconfigured(" ".join(problems))
+
+
+def new_id() -> str:
+    """An id that nobody else has."""
+    return str(uuid4())
+
+
+def _by_id(suites: Sequence[Suite]) -> dict[str, Suite]:
+    found = {suite.id: suite for suite in suites}
+    if not found:
+        raise EvalsMisconfigured("Evals needs at least one suite.")
+    if len(found) < len(suites):
+        raise EvalsMisconfigured("Two suites have the same id.")
+    return found
+
+
+def _responder(given: Responder | Handler) -> Responder:
+    return given if isinstance(given, Responder) else Responder(answer=given)
+
+
+def _described_responder(name: str, responder: Responder) -> dict[str, Any]:
+    schema = {"schemaId": responder.schema_id, "schemaVersion": responder.schema_version}
+    return {"name": name, **{key: value for key, value in schema.items() if value is not None}}
+
+
+def _evidence(given: Evidence | Mapping[str, Any] | None) -> Evidence:
+    if given is None:
+        return EVIDENCE_DEFAULTS
+    return given if isinstance(given, Evidence) else Evidence.of_wire(dict(given))
+
+
+def _provenance(commit: str | None, app_version: str | None) -> Provenance:
+    told = {"commit": commit or origin(os.environ).commit, "app_version": app_version}
+    return Provenance(**{name: value for name, value in told.items() if value})
+
+
+def _known_identity(judge: Any) -> JudgeIdentity | None:
+    try:
+        identity: JudgeIdentity = judge.identity
+    except EvalsMisconfigured:
+        return None
+    return identity
+
+
+def _chosen(suite: Suite, case_ids: Sequence[str] | None, split: str | None) -> list[Case]:
+    known = {case.id for case in suite.cases}
+    for case_id in case_ids or ():
+        if case_id not in known:
+            raise EvalsMisconfigured(f"Suite {suite.id!r} has no case {case_id!r}.")
+    cases = [
+        case
+        for case in suite.cases
+        if (case_ids is None or case.id in case_ids) and (split is None or split in case.splits)
+    ]
+    if not cases:
+        raise EvalsMisconfigured(f"No case of suite {suite.id!r} is chosen.")
+    return cases
+
+
+def _bounds(repetitions: int | None, concurrency: int) -> None:
+    if repetitions is not None and not 1 <= repetitions <= MAX_REPETITIONS:
+        raise EvalsMisconfigured(f"Repetitions are 1..{MAX_REPETITIONS}, not {repetitions}.")
+    if not 1 <= concurrency <= MAX_CONCURRENCY:
+        raise EvalsMisconfigured(f"Concurrency is 1..{MAX_CONCURRENCY}, not {concurrency}.")
+
+
+async def _prepared(judge: Any, expected: JudgeIdentity | None) -> None:
+    prepare = getattr(judge, "prepare", None)
+    if prepare is not None:
+        await prepare()
+    if expected is not None and (judge is None or judge.identity != expected):
+        found = "no judge" if judge is None else f"{judge.identity.id} ({judge.identity.version_hash[:12]})"
+        wanted = f"{expected.id} ({expected.version_hash[:12]})"
+        raise EvalsMisconfigured(f"The run is pinned to the judge {wanted}; this is {found}.")
+
+
+async def _closed(judge: Any) -> None:
+    close: Callable[[], Any] | None = getattr(judge, "close", None)
+    if close is not None:
+        given = close()
+        if asyncio.iscoroutine(given):
+            await given
