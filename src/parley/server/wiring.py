@@ -300,7 +300,7 @@ def watch_of(settings: Settings) -> Watch:
 def _page(watch: Watch, database: Database, redis: Redis, prefix: str) -> MetricsPage | None:
     if watch.metrics is None:
         return None
-    watch.metrics.watch_pool(lambda: database.connections_taken)
+    watch.metrics.watch_pool(lambda: database.connections_taken, database.connections_most)
     return MetricsPage(watch.metrics, BacklogReader(database, redis, prefix))
 
 

@@ -102,6 +102,11 @@ class Database:
         pool = self.engine.pool
         return pool.checkedout() if isinstance(pool, QueuePool) else 0
 
+    @property
+    def connections_most(self) -> int:
+        """Connections this process may have at once."""
+        return self._options.size + self._options.overflow
+
     async def check(self, timeout_s: float) -> None:
         """Ask the server something within `timeout_s`. Raises `DatabaseAway`."""
         try:

@@ -96,6 +96,10 @@ class Metrics:
             "parley_database_connections", "Connections of this process that are in use or kept at hand."
         )
 
+        self._pooled_most = self._gauge(
+            "parley_database_connections_most", "Connections this process may have at once."
+        )
+
     def inference(self, role: Speaking, outcome: str, took_s: float, first_piece_s: float | None) -> None:
         """An attempt has ended: `answered`, `stopped`, `timed_out`, or the code of its fault."""
         self._inferences.labels(role, outcome).inc()
@@ -149,9 +153,10 @@ class Metrics:
         self._held.set_function(held)
         self._room.set_function(room)
 
-    def watch_pool(self, in_use: Callable[[], float]) -> None:
+    def watch_pool(self, in_use: Callable[[], float], most: int) -> None:
         """Ask the pool at each scrape."""
         self._pooled.set_function(in_use)
+        self._pooled_most.set(most)
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(name, text, labels, registry=self.registry)
