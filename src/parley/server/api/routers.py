@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from parley.server.accounts.endpoints import router as accounts
 from parley.server.agentic_tests.endpoints import router as agentic_tests
 from parley.server.agentic_tests.file_endpoints import router as test_files
+from parley.server.agentic_tests.overview_endpoints import router as overview
 from parley.server.agentic_tests.run_endpoints import router as runs_of_tests
 from parley.server.billing.endpoints import router as billing
 from parley.server.direct.endpoints import router as direct
@@ -26,6 +27,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     agentic_tests,
     runs_of_tests,
     runs,
+    overview,
     export_schema,
     direct,
     accounts,

@@ -84,6 +84,12 @@ class RunRepository(Repository[Run]):
         )
         return [(row.test_id, row.score) for row in await self.session.execute(statement)]
 
+    async def some(self, run_ids: Sequence[UUID]) -> Sequence[Run]:
+        """Those of these runs that there are, without the large columns."""
+        if not run_ids:
+            return []
+        return (await self.session.scalars(self._listed().where(Run.id.in_(run_ids)))).all()
+
     def _listed(self) -> Select[Run]:
         """Rows without the columns that may be large."""
         return self.rows().options(defer(Run.definition, raiseload=True), defer(Run.result, raiseload=True))

@@ -56,3 +56,11 @@ async def recent_scores(
     for test_id, score in await RunRepository(session, scope).scores_of(test_ids, runs):
         found.setdefault(test_id, []).append(float(score))
     return found
+
+
+async def read_summaries(
+    session: Session, scope: AccountScope, run_ids: Sequence[UUID]
+) -> Mapping[UUID, RunSummary]:
+    """Those of these runs that there are, of any test."""
+    rows = await RunRepository(session, scope).some(run_ids)
+    return {run.id: summary(run) for run in rows}
