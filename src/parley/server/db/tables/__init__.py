@@ -6,10 +6,15 @@ from parley.server.db.tables.agentic_tests import AgenticTest
 from parley.server.db.tables.ai_gateways import AiGateway
 from parley.server.db.tables.api_keys import ApiKey
 from parley.server.db.tables.browser_sessions import BrowserSession, SignInLink
+from parley.server.db.tables.case_results import CaseResult
 from parley.server.db.tables.channels import Channel
+from parley.server.db.tables.datasets import Dataset, DatasetVersion
 from parley.server.db.tables.deliveries import Delivery
 from parley.server.db.tables.direct_calls import DirectCall
 from parley.server.db.tables.entries import RunEntry
+from parley.server.db.tables.evaluation_settings import EvaluationSettings
+from parley.server.db.tables.evaluations import Evaluation, EvaluationCase
+from parley.server.db.tables.gate_records import EvaluationPin, GateRecord
 from parley.server.db.tables.hook_credentials import HookCredentials
 from parley.server.db.tables.hook_keys import HookKey
 from parley.server.db.tables.idempotency_keys import IdempotencyKey
@@ -21,6 +26,7 @@ from parley.server.db.tables.plans import Plan
 from parley.server.db.tables.quota_units import QuotaUnit
 from parley.server.db.tables.retention_overrides import RetentionOverride
 from parley.server.db.tables.runs import Run
+from parley.server.db.tables.suites import Suite
 
 __all__ = [
     "Account",
@@ -28,9 +34,17 @@ __all__ = [
     "AiGateway",
     "ApiKey",
     "BrowserSession",
+    "CaseResult",
     "Channel",
+    "Dataset",
+    "DatasetVersion",
     "Delivery",
     "DirectCall",
+    "Evaluation",
+    "EvaluationCase",
+    "EvaluationPin",
+    "EvaluationSettings",
+    "GateRecord",
     "HookCredentials",
     "HookKey",
     "IdempotencyKey",
@@ -44,5 +58,6 @@ __all__ = [
     "Run",
     "RunEntry",
     "SignInLink",
+    "Suite",
     "Table",
 ]

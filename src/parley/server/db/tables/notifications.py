@@ -22,7 +22,7 @@ class Notification(Owned, Table):
     __table_args__ = (
         CheckConstraint(
             "kind IN ('test.failing', 'test.recovered', 'behaviour.lost', 'behaviour.regained', "
-            "'channel.test')",
+            "'gate.failed', 'channel.test')",
             name="kind_known",
         ),
         # However often a run is looked at, it is told of once.
