@@ -132,6 +132,7 @@ def upgrade() -> None:
         sa.Column("regrade_of", sa.Uuid(), nullable=True),
         sa.Column("rated_count", sa.Integer(), nullable=True),
         sa.Column("cost", sa.Numeric(precision=20, scale=9), server_default="0", nullable=False),
+        sa.Column("statistics", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
         sa.Column("error", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("completed_at", sa.DateTime(timezone=True), nullable=True),

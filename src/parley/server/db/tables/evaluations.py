@@ -89,7 +89,10 @@ class Evaluation(Owned, Dated, Table):
     """Results with a judge's rating; known on completion."""
     cost: Mapped[Decimal] = mapped_column(default=ZERO_USD, server_default="0")
     """US dollars; the sum of what its results cost."""
+    statistics: Mapped[dict[str, Any] | None]
+    """As they are told, kept on completion for lists. Verdicts are computed from results, never from here."""
     error: Mapped[dict[str, Any] | None]
+    """`{code, message}` of one that did not complete."""
     expires_at: Mapped[datetime | None]
     completed_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
