@@ -113,12 +113,13 @@ class OpenAiSpeaker:
                 for piece in pieces:
                     yield piece
                 if pieces and len(chunk) < GATHER_BELOW_BYTES and not decoder.answered:
-                    await asyncio.sleep(GATHER_S)
+                    await _gather(response)
             await _reach_end(content)
             for piece in decoder.close():
                 yield piece
         finally:
-            response.close()
+            if not response.closed:  # read to its end it is, and its connection given back
+                response.close()
 
     @cached_property
     def _url(self) -> str:
@@ -160,6 +161,22 @@ class OpenAiSpeaker:
         return ChatDecoder(
             self.model, content_type=content_type, disclosure=disclosure, made_up_ids=made_up_ids
         )
+
+
+async def _gather(response: ClientResponse) -> None:
+    """Let words gather for `GATHER_S` in the kernel: a socket nobody listens to wakes nobody.
+
+    Nothing is waited for once the answer is here to its end.
+    """
+    transport = response.connection.transport if response.connection else None
+    if transport is None:
+        return
+    transport.pause_reading()
+    try:
+        await asyncio.sleep(GATHER_S)
+    finally:
+        if not transport.is_closing():
+            transport.resume_reading()
 
 
 async def _tail(content: StreamReader) -> bytes:

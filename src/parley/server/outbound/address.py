@@ -145,6 +145,7 @@ def unwrapped(ip: IpAddress) -> IpAddress:
     return ip
 
 
+@lru_cache(maxsize=4_096)
 def is_public(ip: IpAddress) -> bool:
     """Whether `ip` lies in the public internet, by what it would really reach.
 
@@ -223,6 +224,7 @@ def _ascii_host(written: str) -> str:
         raise BadAddress("The host is not a valid international name.") from None
 
 
+@lru_cache(maxsize=4_096)
 def read_ip(text: str) -> IpAddress:
     """An IP address as a resolver or a socket gives it; a zone is dropped."""
     return ip_address(text.partition("%")[0])
