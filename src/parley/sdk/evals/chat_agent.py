@@ -95,7 +95,7 @@ class _Loop:
             if paused:
                 return paused
         record.event("limit-reached", text=f"The agent asked its llm {self._max_rounds} times in one turn.")
-        return talk[-1].get("content") or ""
+        return ""
 
     async def _ask(self, talk: list[dict[str, Any]]) -> dict[str, Any]:
         answer = await call(lambda: self._create(**self._request, messages=list(talk)))
