@@ -4,6 +4,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BENCH := scripts/bench
 PYTEST_WORKERS ?= 2
+SOAK_MINUTES ?= 20
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo dev test test-fast check fmt lint types arch migrations-check bench bench-large previous-release migration lock clean
@@ -56,6 +57,12 @@ bench-large: $(INSTALLED) ## Measure lists and ticks over a million runs, and tw
 
 previous-release: $(INSTALLED) ## Run an earlier release's tests on this schema: make previous-release REVISION=v1.2.0
 	@scripts/previous-release-check $(REVISION)
+
+chaos: $(INSTALLED) ## Strike a fleet under load with the faults of a seed, check that nothing is lost (SEED=7)
+	@$(BIN)/python -m tests.e2e.faults $(if $(SEED),--seed $(SEED)) $(CHAOS)
+
+soak: $(INSTALLED) ## Run a fleet at full speed, check that nothing grows (SOAK_MINUTES=20)
+	@$(BIN)/python -m tests.e2e.faults.soak --minutes $(SOAK_MINUTES)
 
 migration: $(INSTALLED) ## Write a migration for what changed: make migration MESSAGE="add x"
 	@test -n "$(MESSAGE)" || { echo 'Say what it does: make migration MESSAGE="add x"' >&2; exit 2; }

@@ -17,6 +17,7 @@ import uvloop
 
 from tests.e2e.faults import report
 from tests.e2e.faults.run import Order, carry_out
+from tests.e2e.faults.scenes import SCENES
 from tests.e2e.faults.schedule import KINDS, NAMES, schedule
 
 
@@ -47,11 +48,14 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--faults", type=int, default=24)
     parser.add_argument("--kinds", help="only these, with commas between", default=",".join(NAMES))
+    parser.add_argument("--scene", choices=SCENES, help="one fault in the middle, instead of a schedule")
     parser.add_argument("--plant", help="a bug that has to be found; see planted/sitecustomize.py")
     return parser.parse_args()
 
 
 def _order(given: argparse.Namespace) -> Order:
+    if given.scene:
+        return SCENES[given.scene]
     seed = secrets.randbelow(1_000_000) if given.seed is None else given.seed
     kinds = [kind for kind in KINDS if kind.name in given.kinds.split(",")]
     return Order(

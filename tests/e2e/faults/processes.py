@@ -23,6 +23,7 @@ from parley.server.ops.local.processes import Child, Program
 from parley.server.ops.local.valkey import Valkey, ValkeyPlan, start_valkey
 from tests.e2e.faults.proxy import Link
 from tests.e2e.faults.schedule import PROCESSES
+from tests.stage import until
 
 DATABASE: Final = "parley"
 PASSWORD: Final = "only-for-this-run"
@@ -102,7 +103,9 @@ class Fleet:
             self.link(process, "redis").target = ("127.0.0.1", self.redis.port)
 
     async def start(self, name: str) -> None:
-        """Start the API or a worker. The API answers when this returns; a worker has begun to."""
+        """Start the API or a worker. It is up when this returns: it answers, or asks for Postgres."""
+        way = self.link(name, "postgres")
+        tries = way.tries
         environment = self._environment(name)
         program = Program(
             name=name,
@@ -116,6 +119,8 @@ class Fleet:
             port = int(environment["PARLEY_API_PORT"])
             await self._until_it_answers(port, self.children[name])
             self.links["clients>api"].target = ("127.0.0.1", port)
+        else:
+            await until(lambda: way.tries > tries or self.children[name].exit_code() is not None, _START_S)
 
     def log(self, name: str) -> Path:
         """All that the starts of a process have written."""
@@ -138,8 +143,8 @@ class Fleet:
         """SIGTERM, and how the process answered it."""
         child, began = self.children[name], time.monotonic()
         self.signal(name, signal.SIGTERM)
-        while child.exit_code() is None and time.monotonic() - began < LEAVES_WITHIN_S + 10:
-            await asyncio.sleep(0.02)
+        with contextlib.suppress(TimeoutError):
+            await until(lambda: child.exit_code() is not None, LEAVES_WITHIN_S + 10)
         leaving = Leaving(name, child.exit_code(), time.monotonic() - began)
         self.leavings.append(leaving)
         await self.off_loop(child.kill)

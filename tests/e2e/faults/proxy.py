@@ -23,6 +23,8 @@ class Link:
         """Whether new connections are reset at once."""
         self.loses_answers = False
         """Whether what the server says is dropped, while what it is told arrives."""
+        self.tries = 0
+        """Connections that were asked for, given or not."""
         self._writers: set[asyncio.StreamWriter] = set()
         self._carries = asyncio.Event()
         self._carries.set()
@@ -57,6 +59,7 @@ class Link:
         self._carries.set()
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.tries += 1
         if self.refuses:
             writer.transport.abort()
             return

@@ -21,12 +21,13 @@ def text(outcome: Outcome) -> str:
     seen = outcome.seen
     ends = Counter(run.frames[-1].type if run.is_over else "none" for run in seen.runs)
     broke = sum(stream.broke for stream in seen.directs)
+    streams = sum(run.connections for run in seen.runs)
     answers = ", ".join(f"{status}: {count}" for status, count in sorted(seen.answers.items()))
     lines = [
         f"injected: {len(outcome.struck)} faults, {_kinds(outcome)}",
-        f"seen: {len(seen.runs)} runs over {sum(run.connections for run in seen.runs)} streams ({dict(ends)}), "
-        f"{len(seen.directs)} direct evaluations ({broke} lost), answers {answers}, "
-        f"{seen.lost_requests} lost requests, slowest answer to a POST {seen.slowest_s:.1f} s",
+        f"seen: {len(seen.runs)} runs over {streams} streams ({dict(ends)})",
+        f"      {len(seen.directs)} direct evaluations ({broke} lost)",
+        f"      answers {answers}; {seen.lost_requests} lost, slowest to a POST {seen.slowest_s:.1f} s",
         f"runs: {outcome.takeovers} takeovers, longest wait for an entry {outcome.longest_gap_s:.1f} s",
         "checked:",
         *map(str, outcome.checks),

@@ -24,6 +24,7 @@ from tests.e2e.faults.load import Customers, Seen, Shop
 from tests.e2e.faults.processes import DATABASE, Fleet, fleet_in
 from tests.e2e.faults.schedule import PROCESSES, Fault
 from tests.factories.accounts import make_tenant
+from tests.stage import until
 
 LEASE_S: Final = 5.0
 SHOPS: Final = 10
@@ -63,6 +64,8 @@ class Order:
     faults: Sequence[Fault] = ()
     seed: int = 0
     plant: str | None = None
+    longest_wait_s: float | None = None
+    """The longest time a run may go without a new entry; None does not ask."""
 
 
 @dataclass(slots=True)
@@ -103,8 +106,17 @@ async def carry_out(order: Order, folder: Path) -> Outcome:
             await _stop_all(fleet)
             outcome.checks += [check async for check in all_checks(fleet, customers)]
             outcome.longest_gap_s, outcome.takeovers = await _figures(fleet)
+            if order.longest_wait_s is not None:
+                outcome.checks.append(_waits(outcome, order.longest_wait_s))
     outcome.took_s = time.monotonic() - began
     return outcome
+
+
+def _waits(outcome: Outcome, longest_s: float) -> Check:
+    waited = outcome.longest_gap_s
+    broken = (f"one waited {waited:.1f} s",) if waited > longest_s else ()
+    name = f"no run waited longer than {longest_s:.0f} s for its next entry"
+    return Check(name=name, looked_at=len(outcome.seen.runs), broken=broken)
 
 
 @contextlib.asynccontextmanager
@@ -167,12 +179,13 @@ def _visit(draw: random.Random, customers: Customers, shops: Sequence[Shop]) -> 
 async def _settled(fleet: Fleet) -> None:
     """Wait until nothing is open, nothing waits for a reaction, and leases of lost calls have been swept."""
     connection = await asyncpg.connect(fleet.database_url, timeout=10)
+
+    async def is_settled() -> bool:
+        return not await connection.fetchval(_OPEN)
+
     try:
-        async with asyncio.timeout(CALM_S):
-            while await connection.fetchval(_OPEN):
-                await asyncio.sleep(0.2)
-    except TimeoutError:
-        pass  # the checks say what is still open
+        with contextlib.suppress(TimeoutError):  # the checks say what is still open
+            await until(is_settled, CALM_S)
     finally:
         await connection.close()
 

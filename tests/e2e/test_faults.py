@@ -1,0 +1,82 @@
+"""The fault harness: a fleet of processes that is struck and loses nothing, and bugs that it must find."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.faults.schedule import KINDS, NAMES, schedule
+
+ROOT = Path(__file__).parents[2]
+WITHIN_S = 240
+"""The bound of one seed is 180 s; a busy machine gets more before it is called a failure."""
+
+
+def harness(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run `make chaos` with these options."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
+    return subprocess.run(
+        [sys.executable, "-m", "tests.e2e.faults", *words],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+    )
+
+
+def test_schedule_is_a_function_of_its_seed() -> None:
+    assert schedule(7, 40, 60) == schedule(7, 40, 60)
+    assert schedule(7, 40, 60) != schedule(8, 40, 60)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_kind_of_fault_strikes_whom_it_may_within_the_time(seed: int) -> None:
+    faults = schedule(seed, len(KINDS), 60)
+    assert {fault.kind for fault in faults} == set(NAMES)
+    assert [fault.at_s for fault in faults] == sorted(fault.at_s for fault in faults)
+    by_name = {kind.name: kind for kind in KINDS}
+    for fault in faults:
+        kind = by_name[fault.kind]
+        assert fault.target in kind.targets
+        assert kind.lasts[0] <= fault.for_s <= kind.lasts[1]
+        assert 0 <= fault.at_s <= 60
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(WITHIN_S + 30)
+def test_one_seed_holds() -> None:
+    """C151 C155 C158 C159 C160 C164 C168, C088 C101, C171 C176: all of it at once, at process level."""
+    done = harness("--seed", "11")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(WITHIN_S + 30)
+@pytest.mark.parametrize("scene", ["kill", "flush", "deploy"])
+def test_scene_holds(scene: str) -> None:
+    """C151: a killed worker, an emptied Redis, SIGTERM to everything, amid a hundred conversations."""
+    done = harness("--scene", scene)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(WITHIN_S + 30)
+@pytest.mark.parametrize(
+    ("plant", "found"),
+    [
+        ("charge-outside", "FAIL  every entry that used something has one charge"),
+        ("claim-without-lease", "FAIL  a lease is kept"),
+    ],
+)
+def test_planted_bug_is_found(plant: str, found: str) -> None:
+    struck = "kill-worker,postgres-cut,postgres-restart"
+    sizes = ("--conversations", "60", "--seconds", "12", "--faults", "6")
+    done = harness("--seed", "4", "--plant", plant, "--kinds", struck, *sizes)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert found in done.stdout
