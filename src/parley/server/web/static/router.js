@@ -6,6 +6,18 @@ const read = () => ({ path: location.pathname, query: new URLSearchParams(locati
 /** The address, as `{path, query, hash}`. */
 export const place = signal(read());
 
+let holds = () => false;
+
+/** While `isHeld()`, ask before the reader leaves what is not saved. Gives a way to let go again. */
+export function holdReader(isHeld) {
+  holds = isHeld;
+  return () => {
+    if (holds === isHeld) holds = () => false;
+  };
+}
+
+const mayLeave = () => !holds() || confirm("Leave without saving what you wrote?");
+
 /** Go to an address of the dashboard. `replace` leaves no step for Back. */
 export function navigate(href, { replace = false } = {}) {
   const before = location.pathname;
@@ -59,11 +71,12 @@ function followsLink(event) {
 
 /** Follow links within the page, and Back and Forward. Pages write plain `<a href>`. */
 export function startRouter() {
+  addEventListener("beforeunload", (event) => holds() && event.preventDefault());
   addEventListener("popstate", () => (place.value = read()));
   document.addEventListener("click", (event) => {
     const link = followsLink(event);
     if (!link) return;
     event.preventDefault();
-    navigate(link.href);
+    if (mayLeave()) navigate(link.href);
   });
 }

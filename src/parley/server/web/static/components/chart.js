@@ -2,6 +2,8 @@
 import { useEffect, useRef } from "preact/hooks";
 import { html } from "../html.js";
 
+const SYSTEM = matchMedia("(prefers-color-scheme: dark)");
+
 /** A colour of the tokens, as a canvas wants it. */
 export function colour(name) {
   const probe = document.createElement("span");
@@ -13,7 +15,7 @@ export function colour(name) {
 }
 
 /**
- * `data` and `options` are uPlot's; `options()` is a function, called anew when the theme turns.
+ * `data` and `options` are uPlot's; `options(UPlot)` is a function, called anew when the theme turns.
  * The height is kept from the first moment. `label` says in words what the chart shows.
  */
 export function Chart({ data, options, height = 220, label }) {
@@ -25,17 +27,19 @@ export function Chart({ data, options, height = 220, label }) {
       const { default: UPlot } = await import("uplot");
       if (isOver) return;
       plot?.destroy();
-      plot = new UPlot({ ...options(), width: frame.current.clientWidth, height }, data, frame.current);
+      plot = new UPlot({ ...options(UPlot), width: frame.current.clientWidth, height }, data, frame.current);
     };
     const fit = new ResizeObserver(() => plot?.setSize({ width: frame.current.clientWidth, height }));
     const turned = new MutationObserver(draw);
     fit.observe(frame.current);
     turned.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    SYSTEM.addEventListener("change", draw);
     draw();
     return () => {
       isOver = true;
       fit.disconnect();
       turned.disconnect();
+      SYSTEM.removeEventListener("change", draw);
       plot?.destroy();
     };
   }, [data]);

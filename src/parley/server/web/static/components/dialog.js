@@ -1,9 +1,10 @@
 // A question that wants an answer first. The browser's own dialog keeps focus and Escape.
+import { createPortal } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { html } from "../html.js";
 import { Button } from "./button.js";
 
-/** `onClose` is called however it is closed. */
+/** `onClose` is called however it is closed. It stands outside of its opener, so it takes over no look of it. */
 export function Dialog({ title, onClose, children, isWide }) {
   const box = useRef();
   const id = useId();
@@ -12,7 +13,7 @@ export function Dialog({ title, onClose, children, isWide }) {
     box.current.showModal();
     return () => opener?.focus?.();
   }, []);
-  return html`<dialog ref=${box} class=${isWide ? "wide" : null} aria-labelledby=${id} onClose=${onClose}
+  const dialog = html`<dialog ref=${box} class=${isWide ? "wide" : null} aria-labelledby=${id} onClose=${onClose}
     onClick=${(event) => event.target === box.current && box.current.close()}>
     <div class="dialog-body">
       <div class="dialog-head"><h2 id=${id}>${title}</h2>
@@ -21,6 +22,7 @@ export function Dialog({ title, onClose, children, isWide }) {
       ${children}
     </div>
   </dialog>`;
+  return createPortal(dialog, document.body);
 }
 
 /** A yes or no. `act` may be asynchronous; the dialog waits for it. */

@@ -2,7 +2,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../html.js";
 
-export function Menu({ label, title, children }) {
+/** `kind` is the look of the button. */
+export function Menu({ label, title, kind = "quiet", children }) {
   const [isOpen, setOpen] = useState(false);
   const root = useRef();
   const opener = useRef();
@@ -18,7 +19,7 @@ export function Menu({ label, title, children }) {
     opener.current.focus();
   };
   return html`<div class="menu" ref=${root} onKeyDown=${(event) => isOpen && onKey(event, root.current, close)}>
-    <button type="button" class="button quiet" ref=${opener} aria-haspopup="menu" aria-expanded=${isOpen}
+    <button type="button" class=${`button ${kind}`} ref=${opener} aria-haspopup="menu" aria-expanded=${isOpen}
       title=${title} onClick=${() => setOpen(!isOpen)}>
       <span class="menu-label">${label}</span><span aria-hidden="true">▾</span>
     </button>
