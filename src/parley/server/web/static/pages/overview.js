@@ -68,7 +68,7 @@ function Tests({ overview }) {
       <${Figure} name="Recovered" value=${counts.recovered} />
       <${Figure} name="Passing" value=${counts.passing + counts.recovered} look="good" />
     </dl>
-    ${open.length > 0 && html`<section><h2>Under way</h2><${Open} lines=${open} /></section>`}
+    ${open.length > 0 && html`<section class="panel"><h2>Under way</h2><${Open} lines=${open} /></section>`}
     <section>
       <h2>Not passing</h2>
       ${failing.length
@@ -123,11 +123,11 @@ function Standing() {
   });
   return html`<section class="panel">
     <div class="section-head"><h2>Where you stand</h2><a href="/account/limits">Limits</a></div>
-    <${Loaded} from=${limits} lines=${4}>${({ data }) => html`<dl class="facts">
-      <dt>Balance</dt><dd><${Balance} from=${balance} /></dd>
-      <dt>Starts this minute</dt><dd>${ofLimit(data.runs_per_minute)}</dd>
-      <dt>Runs at once</dt><dd>${ofLimit({ used: data.concurrent_runs.in_use, limit: data.concurrent_runs.limit })}</dd>
-      <dt>Waiting</dt><dd>${data.concurrent_runs.waiting}</dd>
+    <${Loaded} from=${limits} lines=${4}>${({ data }) => html`<dl class="pairs">
+      <div><dt>Balance</dt><dd><${Balance} from=${balance} /></dd></div>
+      <div><dt>Starts this minute</dt><dd>${ofLimit(data.runs_per_minute)}</dd></div>
+      <div><dt>Runs at once</dt><dd>${ofLimit({ used: data.concurrent_runs.in_use, limit: data.concurrent_runs.limit })}</dd></div>
+      <div><dt>Waiting</dt><dd>${data.concurrent_runs.waiting}</dd></div>
     </dl>`}<//>
   </section>`;
 }
