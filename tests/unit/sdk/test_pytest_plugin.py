@@ -1,0 +1,47 @@
+import subprocess
+import sys
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["", 'test="x", repetitions=0', 'test="x", min_pass_rate=80', "test=3", 'tset="x"', '"x"'],
+)
+def test_a_marker_that_makes_no_sense_is_refused_before_anything_runs(
+    pytester: pytest.Pytester, words: str
+) -> None:
+    pytester.makepyfile(f"import pytest\n\n@pytest.mark.parley({words})\ndef test_it(): ...\n")
+    ran = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    assert ran.ret != 0
+    told = ran.stdout.str() + ran.stderr.str()
+    assert "@pytest.mark.parley takes test=" in told
+    assert "1 passed" not in told
+
+
+def test_the_plugin_costs_nothing_where_nobody_uses_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        "import sys\n\ndef test_it():\n"
+        "    assert 'parley.sdk.pytest_plugin' in sys.modules\n"
+        "    heavy = {'httpx', 'pydantic', 'rich', 'typer', 'yaml', 'parley.sdk.client'}\n"
+        "    assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "parley.sdk.pytest_plugin"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=50,
+        cwd=pytester.path,
+    )
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_the_distribution_offers_the_plugin() -> None:
+    from importlib.metadata import entry_points
+
+    [offered] = entry_points(group="pytest11", name="parley")
+    assert offered.value == "parley.sdk.pytest_plugin"
