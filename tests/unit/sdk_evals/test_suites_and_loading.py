@@ -118,3 +118,10 @@ def test_env_file_that_is_none_is_refused_by_its_line(tmp_path: Path, content: s
         load_env_file(path, {})
     with pytest.raises(EvalsMisconfigured, match="cannot be read"):
         load_env_file(tmp_path / "missing", {})
+
+
+def test_yes_and_no_are_ids_like_any_other() -> None:
+    resume = "      - {resume: {type: select, ids: [yes, off]}, expect: {type: answer}}\n"
+    read = parse_suite(YAML.replace("answer", "interrupt") + resume)
+    assert read.wire()["cases"][0]["steps"][1]["resume"]["ids"] == ["yes", "off"]
+    assert parse_suite(YAML + "    replaySafe: true\n").cases[0].replay_safe is True

@@ -1,7 +1,8 @@
-"""YAML as plain as JSON: no aliases, no keys given twice, no dates that were meant as text."""
+"""YAML as plain as JSON: no aliases, no keys given twice, no dates, yes or no that were meant as text."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
@@ -37,10 +38,17 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+_SURPRISING = (":timestamp", ":merge", ":bool")
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":merge"))]
+    first: [
+        (tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":merge", ":bool"))
+    ]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+# Only these, as in YAML 1.2: yes, no, on and off are what people answer, and mean themselves.
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile("(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
 
 
 class _Dumper(yaml.SafeDumper):
