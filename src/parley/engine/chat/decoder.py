@@ -134,14 +134,20 @@ class ChatDecoder:
                 message = f"the endpoint sent a body of more than {self._max_body_bytes:,} bytes"
                 raise InferenceFault("stream_too_large", message, retryable=False)
         elif self._form == "frames":
-            payload = self._frames.only_payload(data)
-            if payload is not None:
-                self._read_payload(payload)
-                return
+            self._read_frames(data)
+
+    def _read_frames(self, data: bytes) -> None:
+        payloads = self._frames.payloads(data)
+        if payloads is None:
             for frame in self._frames.feed(data):
                 self._read_frame(frame)
                 if self.done:
                     return
+            return
+        for payload in payloads:
+            self._read_payload(payload)
+            if self.done:
+                return
 
     def _sniff(self, data: bytes) -> bytes:
         """Hold the first bytes back until they tell what the body is; then give them out."""

@@ -44,23 +44,25 @@ class FrameParser:
         self._is_after_cr = False
         self._is_at_start = True
 
-    def only_payload(self, data: bytes) -> bytes | None:
-        """The payload, if `data` is one whole frame of one data line: what a slow stream gives at each read.
+    def payloads(self, data: bytes) -> list[bytes] | None:
+        """The payloads, if `data` is whole frames of one data line each: what nearly every read is.
 
         None for anything else, which has to be fed.
         """
         if not (
             data.startswith(b"data: ")
             and data.endswith(b"\n\n")
-            and data.find(b"\n") == len(data) - 2
             and b"\r" not in data
             and not (self._unfinished or self._data or self._event or self._is_after_cr)
             and len(data) <= min(self._max_stream_bytes - self._seen_bytes, self._max_frame_bytes)
         ):
             return None
+        payloads = data[6:-2].split(b"\n\ndata: ")
+        if data.count(b"\n") != 2 * len(payloads):
+            return None
         self._seen_bytes += len(data)
         self._is_at_start = False
-        return data[6:-2]
+        return payloads
 
     def feed(self, data: bytes) -> Iterator[Frame]:
         """The frames that `data` completes, read as they are asked for: exhaust it before the next call.
