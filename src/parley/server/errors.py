@@ -17,8 +17,13 @@ ServerError
 ├── NotFound                  404 not_found
 ├── MethodNotAllowed          405 method_not_allowed
 ├── Conflict                  409
+│   ├── EvaluationClosed          evaluation_closed
+│   ├── EvaluationNotCompleted    evaluation_not_completed
+│   ├── EvaluationOpen            evaluation_open
 │   ├── GatewayInUse              gateway_in_use
 │   ├── IdempotencyConflict       idempotency_conflict
+│   ├── NotABaseline              not_a_baseline
+│   ├── NothingToRegrade          nothing_to_regrade
 │   └── NotResumable              not_resumable
 ├── BodyTooLarge              413 body_too_large
 ├── TooManyRequests           429
@@ -199,6 +204,42 @@ class Conflict(ServerError):
     status = 409
 
 
+class EvaluationClosed(Conflict):
+    """The evaluation takes no more results; `details.state` tells why."""
+
+    code = "evaluation_closed"
+    message = "This evaluation takes no more results."
+
+    @classmethod
+    def in_state(cls, state: str) -> EvaluationClosed:
+        """Names the state."""
+        return cls(f"This evaluation takes no more results: it is {state}.", details={"state": state})
+
+
+class EvaluationNotCompleted(Conflict):
+    """The evaluation failed, expired or was cancelled, so it has no verdict; `details.state` tells which."""
+
+    code = "evaluation_not_completed"
+    message = "This evaluation did not complete."
+
+    @classmethod
+    def in_state(cls, state: str) -> EvaluationNotCompleted:
+        """Names the state."""
+        return cls(f"This evaluation did not complete: it is {state}.", details={"state": state})
+
+
+class EvaluationOpen(Conflict):
+    """The evaluation is still open or being scored; `details.state` tells which."""
+
+    code = "evaluation_open"
+    message = "This evaluation is still open; finalize it, and ask again once it is scored."
+
+    @classmethod
+    def in_state(cls, state: str) -> EvaluationOpen:
+        """Names the state."""
+        return cls(details={"state": state})
+
+
 class GatewayInUse(Conflict):
     """A gateway that tests use cannot be deleted; `details.tests` names up to 20 of them."""
 
@@ -211,6 +252,20 @@ class IdempotencyConflict(Conflict):
 
     code = "idempotency_conflict"
     message = "This Idempotency-Key was used with another body; use a new key for a new request."
+
+
+class NotABaseline(Conflict):
+    """The evaluation cannot be a baseline; the sentence tells why."""
+
+    code = "not_a_baseline"
+    message = "This evaluation cannot be a baseline."
+
+
+class NothingToRegrade(Conflict):
+    """The evaluation is open, or holds no transcript that could be judged again."""
+
+    code = "nothing_to_regrade"
+    message = "This evaluation holds no transcript that could be judged again."
 
 
 class NotResumable(Conflict):

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from parley.server.kit.schemas import Instant
 from parley.server.notifications.policy import Health, RunEnd, RunNews
 
-NewsKind: TypeAlias = RunNews | Literal["channel.test"]
+NewsKind: TypeAlias = RunNews | Literal["gate.failed", "channel.test"]
 
 
 class AboutTest(BaseModel):
@@ -44,8 +44,25 @@ class AboutRun(BaseModel):
     error: AboutError | None
 
 
+class AboutGate(BaseModel):
+    """A recorded gate that failed, with the checks that failed and why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: UUID
+    evaluation_id: UUID
+    name: str
+    """Of the dataset or suite, as it was then."""
+    branch: str | None
+    commit: str | None
+    caller: str | None
+    checks: list[str]
+    details: list[str]
+    at: Instant
+
+
 class Facts(BaseModel):
-    """All of it. Without test and run it is a message sent to try a channel."""
+    """All of it. Without test, run and gate it is a message sent to try a channel."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -59,6 +76,7 @@ class Facts(BaseModel):
     """When what is told began, or when what is over began."""
     previous_outcome: str | None = None
     """Outcome of the run before, where the behaviour has turned."""
+    gate: AboutGate | None = None
 
 
 def facts_of(kind: RunNews, account: str, test: AboutTest, before: Health, now: Health, end: RunEnd) -> Facts:

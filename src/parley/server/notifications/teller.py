@@ -9,7 +9,7 @@ from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.db.tables import Delivery, Notification
 from parley.server.kit.ids import new_id
-from parley.server.notifications.facts import AboutTest, Facts, NewsKind, facts_of
+from parley.server.notifications.facts import AboutGate, AboutTest, Facts, NewsKind, facts_of
 from parley.server.notifications.policy import Health, RunEnd, Wishes, after
 from parley.server.notifications.repository import (
     ChannelRepository,
@@ -58,6 +58,14 @@ class Teller:
             facts = facts_of(kind, readers.account, test, health, now, end)
             await write_down(session, scope, kind, facts, readers)
         return now, True
+
+    async def tell_of_gate(self, session: Session, scope: AccountScope, gate: AboutGate) -> bool:
+        """Tell of a red gate; whether there is anybody to tell."""
+        readers = await self._readers(session, scope)
+        if readers:
+            facts = Facts(account=readers.account, gate=gate)
+            await write_down(session, scope, "gate.failed", facts, readers)
+        return bool(readers)
 
     async def _readers(self, session: Session, scope: AccountScope) -> Readers:
         addressee = await addressee_of(session, scope)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from parley.server.notifications.facts import Facts, NewsKind
+from parley.server.notifications.facts import AboutGate, Facts, NewsKind
 
 MOST_NAME_CHARS: Final = 60
 MOST_REASON_CHARS: Final = 300
@@ -70,8 +70,15 @@ def _title(kind: NewsKind, facts: Facts) -> str:
             return f"{name}: was success, now {outcome}, since {since}"
         case "behaviour.regained":
             return f"{name}: success again; was {facts.previous_outcome}, first told {since}"
+        case "gate.failed":
+            return _gate_title(facts.gate) if facts.gate else "A gate failed"
         case "channel.test":
             return "Parley: this is a test message"
+
+
+def _gate_title(gate: AboutGate) -> str:
+    where = f" on {one_line(gate.branch, MOST_NAME_CHARS)}" if gate.branch else ""
+    return f"{one_line(gate.name, MOST_NAME_CHARS)}: gate failed{where}, {_minute(gate.at)}"
 
 
 def _failed_runs(facts: Facts) -> str:
@@ -82,6 +89,10 @@ def _lines(kind: NewsKind, facts: Facts) -> list[str]:
     lines = []
     if kind == "channel.test":
         lines.append("Alerts of your tests will arrive here.")
+    elif facts.gate:
+        lines += [f"Why: {one_line(detail, MOST_REASON_CHARS)}" for detail in facts.gate.details]
+        if facts.gate.commit:
+            lines.append(f"Commit: {one_line(facts.gate.commit, MOST_NAME_CHARS)}")
     elif facts.run and facts.run.error:
         reason = one_line(facts.run.error.message, MOST_REASON_CHARS)
         lines.append(f"Why: {reason} ({one_line(facts.run.error.code, MOST_NAME_CHARS)})")
@@ -93,6 +104,8 @@ def _lines(kind: NewsKind, facts: Facts) -> list[str]:
 
 
 def _url(facts: Facts, public_url: str) -> str | None:
+    if public_url and facts.gate is not None:
+        return f"{public_url.rstrip('/')}/evaluations/{facts.gate.evaluation_id}"
     if not public_url or facts.test is None or facts.run is None:
         return None
     return f"{public_url.rstrip('/')}/tests/{facts.test.id}/runs/{facts.run.id}"

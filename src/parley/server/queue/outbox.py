@@ -18,6 +18,8 @@ from parley.server.db.tables import OutboxRow
 
 RUN_ENDED: Final = "run_ended"
 """The group is the test, the subject the run."""
+GATE_FAILED: Final = "gate_failed"
+"""The group is the evaluation, the subject the record of its first red gate."""
 LONGEST_WAIT_S: Final = 600
 """Between two tries of a reaction that breaks."""
 
