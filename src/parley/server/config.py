@@ -112,6 +112,12 @@ class ApiSettings(Group):
     large_body_max_bytes: int = Field(
         default=10_000_000, ge=1_000, le=100_000_000, description="The same for results and suites, bytes."
     )
+    head_timeout_s: float = Field(
+        default=10.0, gt=0, le=300, description="Wait for the whole head of a request, seconds; then 408."
+    )
+    body_timeout_s: float = Field(
+        default=60.0, gt=0, le=600, description="Wait for the whole body of a request, seconds; then 408."
+    )
     requests_per_minute: int = Field(
         default=6_000,
         ge=0,
@@ -200,7 +206,7 @@ class AdminSettings(Group):
 
 
 class LlmSettings(Group):
-    """The provider whose llms play user and judge. Without a base URL the demo llms do."""
+    """The provider whose llms play user and judge. Without a base URL every start is refused."""
 
     model_config = SettingsConfigDict(env_prefix="PARLEY_LLM_")
 
@@ -231,8 +237,8 @@ class ProfileSettings(Group):
 
     model_config = SettingsConfigDict(env_prefix="PARLEY_PROFILE_")
 
-    low_user: str = Field(default="", description="Simulated user of the profile low; empty: the demo llm.")
-    low_judge: str = Field(default="", description="Judge of the profile low; empty: the demo llm.")
+    low_user: str = Field(default="", description="Simulated user of the profile low; empty: nobody.")
+    low_judge: str = Field(default="", description="Judge of the profile low; empty: nobody.")
     medium_user: str = Field(
         default="", description="Simulated user of the profile medium; empty: that of low."
     )
@@ -248,7 +254,7 @@ class ProfileSettings(Group):
     )
 
     def named(self, profile: Literal["low", "medium", "high"], role: Literal["user", "judge"]) -> str:
-        """The llm of a profile and role, with lower profiles standing in; empty means the demo llm."""
+        """The llm of a profile and role, with lower profiles standing in; empty means nobody."""
         steps = ("low", "medium", "high")
         for step in reversed(steps[: steps.index(profile) + 1]):
             name = str(getattr(self, f"{step}_{role}"))

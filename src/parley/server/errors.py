@@ -25,6 +25,7 @@ ServerError
 │   ├── NotABaseline              not_a_baseline
 │   ├── NothingToRegrade          nothing_to_regrade
 │   └── NotResumable              not_resumable
+├── RequestTooSlow            408 request_too_slow
 ├── BodyTooLarge              413 body_too_large
 ├── TooManyRequests           429
 │   ├── RequestsLimited           request_rate_limited
@@ -34,7 +35,8 @@ ServerError
 ├── InternalError             500 internal_error
 └── Unavailable               503
     ├── DatabaseAway              database_unavailable
-    └── StreamsExhausted          streams_exhausted
+    ├── StreamsExhausted          streams_exhausted
+    └── LlmsNotConfigured         llms_not_configured
 """
 
 from __future__ import annotations
@@ -275,6 +277,18 @@ class NotResumable(Conflict):
     message = "This stream cannot be resumed; start it again without Last-Event-ID."
 
 
+class RequestTooSlow(ServerError):
+    """The head or the body of the request took too long to arrive; the connection was closed."""
+
+    status = 408
+    code = "request_too_slow"
+    message = "The request took too long to arrive."
+
+    def headers(self) -> dict[str, str]:
+        """The rest of the request is not waited for."""
+        return {**super().headers(), "Connection": "close"}
+
+
 class BodyTooLarge(ServerError):
     """The body is over the byte cap; `details.max_bytes` tells it. Nothing was read further."""
 
@@ -372,6 +386,22 @@ class StreamsExhausted(Unavailable):
 
     code = "streams_exhausted"
     message = "This server holds as many event streams as it may; try again shortly."
+
+
+class LlmsNotConfigured(Unavailable):
+    """The operator has named no llms that play user and judge in this profile; nothing was started."""
+
+    RETRY_AFTER_S: ClassVar[int] = 60
+    code = "llms_not_configured"
+    message = "This service has no llms yet to play user and judge; ask its operator."
+
+    @classmethod
+    def of(cls, profile: str) -> LlmsNotConfigured:
+        """Names the profile."""
+        return cls(
+            f"This service has no llms yet to play user and judge in profile {profile}; ask its operator.",
+            details={"profile": profile},
+        )
 
 
 def answers() -> Iterator[type[ServerError]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, fields
@@ -38,9 +39,10 @@ from parley.server.llm.integrated import IntegratedLlm, IntegratedLlms
 from parley.server.llm.pool import LlmPool, PoolLimits, tls_context
 from parley.server.llm.prices import Prices
 from parley.server.llm.profiles import (
-    DEMO_LLMS,
+    NOBODY,
     PROFILE_NAMES,
     SEATS,
+    ProfileName,
     ProfileValues,
     SeatValues,
     profiles_of,
@@ -61,6 +63,8 @@ from parley.server.telemetry.page import MetricsPage
 from parley.server.telemetry.tracing import TraceRules, Tracing
 from parley.server.telemetry.watch import Watch
 from parley.server.web.assets import Assets
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +149,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     resources = resources_of(settings, calls)
     keyring = keyring_of(settings)
     offer = offer_of(settings)
+    _warn_of_empty_seats(offer)
     watch = watch_of(settings)
     if watch.tracing is not None:
         opened.push_async_callback(watch.tracing.close)
@@ -250,7 +255,7 @@ def offer_of(settings: Settings) -> Offer:
     }
     seats = {
         (name, seat): SeatValues(
-            model=settings.profile.named(name, seat) or DEMO_LLMS[seat],
+            model=settings.profile.named(name, seat) or NOBODY,
             prices=prices.pop(f"{name}_{seat}", None),
         )
         for name in PROFILE_NAMES
@@ -259,7 +264,28 @@ def offer_of(settings: Settings) -> Offer:
     if prices:
         raise ValueError(f"PARLEY_PROFILE_PRICES names seats that do not exist: {', '.join(prices)}")
     values = ProfileValues(base_url=llm.base_url, api_key=llm.api_key.get_secret_value() or None, seats=seats)
-    return Offer(profiles=profiles_of(values), integrated=IntegratedLlms(map(_integrated, llm.integrated)))
+    return Offer(
+        profiles=profiles_of(values),
+        playable=_playable(settings),
+        integrated=IntegratedLlms(map(_integrated, llm.integrated)),
+    )
+
+
+def _playable(settings: Settings) -> frozenset[ProfileName]:
+    named = settings.profile.named
+    return frozenset(
+        name for name in PROFILE_NAMES if settings.llm.base_url and all(named(name, seat) for seat in SEATS)
+    )
+
+
+def _warn_of_empty_seats(offer: Offer) -> None:
+    missing = [name for name in PROFILE_NAMES if name not in offer.playable]
+    if missing:
+        _log.warning(
+            "no llms play user and judge in the profiles %s: starts are answered with 503 until "
+            "PARLEY_LLM_BASE_URL, PARLEY_PROFILE_LOW_USER and PARLEY_PROFILE_LOW_JUDGE are set",
+            ", ".join(missing),
+        )
 
 
 def _integrated(setting: IntegratedLlmSetting) -> IntegratedLlm:

@@ -9,7 +9,7 @@ import pytest
 
 from parley.server.config import LlmSettings, ProfileSettings, Settings
 from parley.server.llm.prices import Prices
-from parley.server.llm.profiles import DEFAULT_PRICES
+from parley.server.llm.profiles import DEFAULT_PRICES, NOBODY, PROFILE_NAMES, SEATS
 from parley.server.wiring import offer_of
 
 
@@ -30,6 +30,31 @@ def test_prices_of_a_seat_that_does_not_exist_stop_the_start(monkeypatch: pytest
     settings = _settings(monkeypatch, PARLEY_PROFILE_PRICES='{"lo_judge": [1, 0, 2]}')
     with pytest.raises(ValueError, match="lo_judge"):
         offer_of(settings)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "names", "playable"),
+    [
+        ("", {}, set()),
+        ("", {"low_user": "u", "low_judge": "j"}, set()),
+        ("http://127.0.0.1:1/v1", {}, set()),
+        ("http://127.0.0.1:1/v1", {"low_user": "u"}, set()),
+        ("http://127.0.0.1:1/v1", {"low_user": "u", "low_judge": "j"}, {"low", "medium", "high"}),
+        ("http://127.0.0.1:1/v1", {"low_user": "u", "high_judge": "j"}, {"high"}),
+    ],
+)
+def test_nobody_plays_where_no_llm_is_named(
+    monkeypatch: pytest.MonkeyPatch, base_url: str, names: dict[str, str], playable: set[str]
+) -> None:
+    settings = dataclasses.replace(
+        _settings(monkeypatch),
+        llm=LlmSettings(base_url=base_url),
+        profile=ProfileSettings.model_validate(names),
+    )
+    found = offer_of(settings)
+    assert found.playable == playable
+    seated = {getattr(found.profiles[name], seat).endpoint.model for name in PROFILE_NAMES for seat in SEATS}
+    assert seated <= {*names.values(), NOBODY}, "no demo llm is named by itself"
 
 
 def test_integrated_llms_come_from_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:

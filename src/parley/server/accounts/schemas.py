@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field, StringConstraints
 
 from parley.server.accounts.scopes import KeyKind, KeyScope
-from parley.server.kit.schemas import Answer, Body, Instant, InstantIn
+from parley.server.kit.schemas import Answer, Body, Instant, InstantIn, NameIn
 
 
 class KeyCreate(Body):
@@ -18,9 +18,7 @@ class KeyCreate(Body):
         json_schema_extra={"examples": [{"name": "pipeline", "scopes": ["tests:read", "runs:write"]}]}
     )
 
-    name: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")] = Field(
-        description="What the key is for.", examples=["pipeline"]
-    )
+    name: NameIn = Field(description="What the key is for.", examples=["pipeline"])
     kind: KeyKind = Field(default="private", description="A public key may only ask who it is.")
     scopes: list[KeyScope] | None = Field(
         default=None,
@@ -68,9 +66,7 @@ class AccountUpdate(Body):
         json_schema_extra={"examples": [{"name": "Example Ltd", "owner_email": "ada@example.com"}]}
     )
 
-    name: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")] = Field(
-        examples=["Example Ltd"]
-    )
+    name: NameIn = Field(examples=["Example Ltd"])
     owner_email: Email | None = Field(
         default=None, description="The owner's e-mail; alerts go there.", examples=["ada@example.com"]
     )

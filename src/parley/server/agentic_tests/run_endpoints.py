@@ -17,6 +17,7 @@ from parley.server.errors import (
     IdempotencyConflict,
     IntegratedLimitReached,
     InvalidRequest,
+    LlmsNotConfigured,
     NotFound,
     PublicKeyRefused,
     QuotaExhausted,
@@ -57,6 +58,7 @@ Runner = Annotated[Caller, requires("runs:write")]
             IdempotencyConflict,
             QuotaExhausted,
             IntegratedLimitReached,
+            LlmsNotConfigured,
         ),
     },
 )

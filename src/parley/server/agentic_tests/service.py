@@ -122,10 +122,11 @@ async def load_for_run(session: Session, scope: AccountScope, offer: Offer, test
     """What a run of this test starts from, as of now.
 
     The test can neither change nor be deleted before the transaction ends, so a run that is stored in it
-    is found by the deletion that comes after. Raises `NotFound`, and `InvalidRequest` when the test's
-    integrated llm is no longer on offer.
+    is found by the deletion that comes after. Raises `NotFound`, `InvalidRequest` when the test's
+    integrated llm is no longer on offer, and `LlmsNotConfigured`.
     """
     row = await _live(session, scope, test_id, "against_change")
+    offer.profile_to_play(row.fields["profile"])
     fields, taken = await _taken(session, scope, offer, row)
     if row.integrated_llm is not None and offer.integrated.find(row.integrated_llm) is None:
         raise InvalidRequest.field("gateway", UNKNOWN_TARGET)

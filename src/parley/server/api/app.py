@@ -62,8 +62,7 @@ def create_app(services: Services) -> FastAPI:
 def _middleware(api: ApiSettings, watch: Watch) -> list[Middleware]:
     """From the outside in."""
     layers = [Middleware(RequestShell, takes_query_key=api.query_key, metrics=watch.metrics)]
-    if api.allowed_hosts:
-        layers.append(Middleware(HostCheck, allowed=api.allowed_hosts))
+    layers.append(Middleware(HostCheck, allowed=api.allowed_hosts))
     if api.cors_origins:
         layers.append(
             Middleware(
@@ -88,7 +87,9 @@ def _middleware(api: ApiSettings, watch: Watch) -> list[Middleware]:
             )
         )
     larger = tuple((path, api.large_body_max_bytes) for path in LARGE_BODIES)
-    layers.append(Middleware(BodyCap, max_bytes=api.body_max_bytes, larger=larger))
+    layers.append(
+        Middleware(BodyCap, max_bytes=api.body_max_bytes, timeout_s=api.body_timeout_s, larger=larger)
+    )
     doors = (
         Door(kind="direct", method="POST", path=DIRECT, most=api.direct_streams),
         Door(kind="events", method="GET", path=EVENTS, most=api.event_streams),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Iterable, Sequence
@@ -13,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from parley.server.accounts.credentials import SCOPE_NAME, take_query_keys
 from parley.server.api.rendering import error_response
-from parley.server.errors import BodyTooLarge, InternalError, InvalidRequest
+from parley.server.errors import BodyTooLarge, InternalError, InvalidRequest, RequestTooSlow
 from parley.server.kit.ids import new_id
 from parley.server.logs import logger
 from parley.server.telemetry.metrics import Metrics
@@ -79,35 +80,51 @@ def _route(scope: Scope) -> str:
 
 
 class HostCheck:
-    """Answers known Host headers only: a foreign page cannot reach a local stack by a name of its own."""
+    """Answers known Host headers only: a foreign page cannot reach a local stack by a name of its own.
 
-    def __init__(self, app: ASGIApp, allowed: Iterable[str]) -> None:
+    Of two Host headers a server in front may have believed the other one, so they are refused everywhere.
+    """
+
+    def __init__(self, app: ASGIApp, allowed: Iterable[str] = ()) -> None:
+        """Without `allowed` every one Host is answered."""
         self._app = app
         self._allowed = frozenset(host.lower() for host in allowed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] == "http" and self._host(scope) not in self._allowed:
-            refusal = InvalidRequest("This server does not answer to this Host header.")
-            await error_response(refusal)(scope, receive, send)
+        problem = self._problem(Headers(scope=scope).getlist("host")) if scope["type"] == "http" else None
+        if problem is not None:
+            await error_response(InvalidRequest(problem))(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
-    @staticmethod
-    def _host(scope: Scope) -> str:
-        host = Headers(scope=scope).get("host", "").lower()
-        return host if host.endswith("]") else host.rsplit(":", 1)[0]
+    def _problem(self, hosts: Sequence[str]) -> str | None:
+        if len(hosts) > 1:
+            return "Send one Host header."
+        host = hosts[0].lower() if hosts else ""
+        name = host if host.endswith("]") else host.rsplit(":", 1)[0]
+        if self._allowed and name not in self._allowed:
+            return "This server does not answer to this Host header."
+        return None
 
 
 class BodyCap:
-    """Reads a body up to its cap before anything parses it; larger ones are 413, chunked ones too."""
+    """Reads a body up to its cap before anything parses it; larger ones are 413, chunked ones too.
+
+    One that is not there in time is 408. Until it is there, nothing is held for it but its own bytes.
+    """
 
     def __init__(
-        self, app: ASGIApp, max_bytes: int, larger: Sequence[tuple[re.Pattern[str], int]] = ()
+        self,
+        app: ASGIApp,
+        max_bytes: int,
+        timeout_s: float,
+        larger: Sequence[tuple[re.Pattern[str], int]] = (),
     ) -> None:
-        """`larger` pairs patterns of whole paths with caps of their own."""
+        """`timeout_s` bounds the whole body; `larger` pairs patterns of whole paths with their own caps."""
         self._app = app
         self._max_bytes = max_bytes
+        self._timeout_s = timeout_s
         self._larger = larger
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -120,7 +137,12 @@ class BodyCap:
         length = headers.get("content-length", "0")
         messages = None
         if length.isascii() and length.isdigit() and len(length) < 20 and int(length) <= max_bytes:
-            messages = await _read(receive, max_bytes)
+            try:
+                async with asyncio.timeout(self._timeout_s):
+                    messages = await _read(receive, max_bytes)
+            except TimeoutError:
+                await error_response(RequestTooSlow())(scope, receive, send)
+                return
         if messages is None:
             await error_response(BodyTooLarge.over(max_bytes))(scope, receive, send)
             return

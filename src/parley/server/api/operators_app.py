@@ -22,9 +22,9 @@ def create_operators_app(services: Services) -> FastAPI:
     if not token:
         raise ValueError("the operators' API is off: PARLEY_ADMIN_TOKEN is not set")
     layers = [Middleware(RequestShell, takes_query_key=False)]
-    if settings.api.allowed_hosts:
-        layers.append(Middleware(HostCheck, allowed=settings.api.allowed_hosts))
-    layers.append(Middleware(BodyCap, max_bytes=settings.api.body_max_bytes))
+    api = settings.api
+    layers.append(Middleware(HostCheck, allowed=api.allowed_hosts))
+    layers.append(Middleware(BodyCap, max_bytes=api.body_max_bytes, timeout_s=api.body_timeout_s))
     app = FastAPI(
         title="Parley operators",
         version=version("parley-evals"),

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from parley.server.api.app import create_app
 from parley.server.api.operators_app import create_operators_app
 from parley.server.api.protocol import HttpProtocol
-from parley.server.config import Settings
+from parley.server.config import ApiSettings, Settings
 from parley.server.kit.heap import settle_heap
 from parley.server.logs import configure_logs
 from parley.server.wiring import Services, open_services
@@ -87,24 +87,24 @@ def server_of(services: Services) -> Server:
     operators = None
     if admin.token.get_secret_value():
         app = create_operators_app(services)
-        operators = OperatorsServer(_config(app, admin.host, admin.port, api.shutdown_grace_s))
-    config = _config(create_app(services), api.host, api.port, api.shutdown_grace_s)
+        operators = OperatorsServer(_config(app, admin.host, admin.port, api))
+    config = _config(create_app(services), api.host, api.port, api)
     return Server(config, services, operators)
 
 
-def _config(app: FastAPI, host: str, port: int, grace_s: int) -> uvicorn.Config:
+def _config(app: FastAPI, host: str, port: int, api: ApiSettings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         host=host,
         port=port,
         loop="none",
-        http=HttpProtocol,
+        http=HttpProtocol.patient_for(head_s=api.head_timeout_s, body_s=api.body_timeout_s),
         ws="none",
         access_log=False,
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=grace_s,
+        timeout_graceful_shutdown=api.shutdown_grace_s,
     )
 
 

@@ -136,7 +136,7 @@ async def _snapshot(session: Session, caller: Caller, offer: Offer, body: Direct
     return snapshot(
         stored(body),
         target=target,
-        profile=offer.profile_facts(body.profile),
+        profile=offer.profile_to_play(body.profile),
         prompt_versions=offer.prompt_versions,
     )
 

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from parley.engine.chat.faults import FaultCode
 from parley.server.gateways.headers import MOST_HEADERS, header_faults
-from parley.server.kit.schemas import Answer, Body, DecimalIn, Instant, Usd
+from parley.server.kit.schemas import Answer, Body, DecimalIn, Instant, NameIn, Usd
 from parley.server.kit.strictjson import MAX_EXACT_INT
 from parley.server.llm.request import RESERVED_FIELDS
 
@@ -39,7 +39,6 @@ def _no_default(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
 
-Name: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")]
 ModelName: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")]
 BaseUrl: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=2_048)]
 Secret: TypeAlias = Annotated[
@@ -145,7 +144,7 @@ class GatewayCreate(_Optional):
         }
     )
 
-    name: Name = Field(examples=["Shop support"])
+    name: NameIn = Field(examples=["Shop support"])
     base_url: BaseUrl = Field(
         description="OpenAI-compatible, up to but without /chat/completions.",
         examples=["https://api.example.com/v1"],
@@ -160,7 +159,7 @@ class GatewayChange(_Optional):
         json_schema_extra={"examples": [{"temperature": None, "prices": {"input": 0.4, "output": 1.6}}]}
     )
 
-    name: Name = Field(default="", examples=["Shop support"], json_schema_extra=_no_default)
+    name: NameIn = Field(default="", examples=["Shop support"], json_schema_extra=_no_default)
     base_url: BaseUrl = Field(
         default="", examples=["https://api.example.com/v1"], json_schema_extra=_no_default
     )

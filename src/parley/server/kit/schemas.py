@@ -15,10 +15,12 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    StringConstraints,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
+from parley.engine.simulator.blank import is_blank
 from parley.server.kit.clock import rfc3339
 from parley.server.kit.ids import parse_id
 
@@ -118,6 +120,16 @@ def _aware(value: datetime) -> datetime:
         raise PydanticCustomError("instant", "is too early or too late a time") from None
 
 
+def _visible(value: str) -> str:
+    if is_blank(value):
+        raise PydanticCustomError("blank", "must not be blank")
+    return value
+
+
+Visible = AfterValidator(_visible)
+"""For texts that people have to see: spaces and invisible characters alone are refused."""
+NameIn: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200), Visible]
+"""What people call something, in a body."""
 IdIn: TypeAlias = Annotated[UUID, BeforeValidator(_id)]
 """An id in a body."""
 DecimalIn: TypeAlias = Annotated[

@@ -17,7 +17,9 @@ PROFILE_NAMES: Final[tuple[ProfileName, ...]] = ("low", "medium", "high")
 SEATS: Final[tuple[Seat, ...]] = ("user", "judge")
 
 DEMO_LLMS: Final[Mapping[Seat, str]] = MappingProxyType({"user": "demo-user", "judge": "demo-judge"})
-"""Who plays where no llm is configured: the shipped scripted llms, wherever the base URL points."""
+"""The shipped scripted llms, as the local stack seats them."""
+NOBODY: Final = "not-configured"
+"""Stands where the operator has named no llm; nothing is started with it."""
 
 DEFAULT_PRICES: Final[Mapping[tuple[ProfileName, Seat], Prices]] = MappingProxyType(
     {

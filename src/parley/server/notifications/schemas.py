@@ -7,9 +7,8 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from parley.server.kit.schemas import Answer, Body, Instant
+from parley.server.kit.schemas import Answer, Body, Instant, NameIn
 
-Name: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")]
 Url: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=2_048)]
 Format: TypeAlias = Literal["json", "slack"]
 
@@ -33,7 +32,7 @@ class ChannelCreate(Body):
         }
     )
 
-    name: Name = Field(examples=["On call"])
+    name: NameIn = Field(examples=["On call"])
     url: Url = Field(description=_URL, examples=["https://example.com/alerts"])
     format: Format = Field(default="json", description=_FORMAT)
     enabled: bool = Field(default=True, description=_ENABLED)
@@ -44,7 +43,7 @@ class ChannelChange(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"enabled": False}]})
 
-    name: Name = Field(default="", json_schema_extra=_no_default)
+    name: NameIn = Field(default="", json_schema_extra=_no_default)
     url: Url = Field(default="", description=_URL, json_schema_extra=_no_default)
     format: Format = Field(default="json", description=_FORMAT, json_schema_extra=_no_default)
     enabled: bool = Field(default=True, description=_ENABLED, json_schema_extra=_no_default)

@@ -10,19 +10,18 @@ from pydantic import Field, StringConstraints
 
 from parley.server.accounts.schemas import AccountAnswer, Email
 from parley.server.accounts.scopes import KeyKind, KeyScope
-from parley.server.kit.schemas import Answer, Body, DecimalIn, IdIn, Instant, Usd
+from parley.server.kit.schemas import Answer, Body, DecimalIn, IdIn, Instant, NameIn, Usd, Visible
 
 MOST_USD = Decimal(1_000_000)
 """Most that is moved at once, against slips of the finger (our choice)."""
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")]
-Note = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"\S")]
+Note = Annotated[str, StringConstraints(min_length=1, max_length=500), Visible]
 PlanCode = Annotated[str, StringConstraints(min_length=1, max_length=50)]
 
 
 class AccountCreate(Body):
     """An account to be made."""
 
-    name: Name = Field(description="What people call it.", examples=["Example Ltd"])
+    name: NameIn = Field(description="What people call it.", examples=["Example Ltd"])
     plan: PlanCode = Field(default="free", description="A plan's code.", examples=["pro"])
     credit: DecimalIn = Field(
         default=Decimal(0),
@@ -111,7 +110,7 @@ class Moved(Answer):
 class OperatorKey(Body):
     """A key to be made."""
 
-    name: Name = Field(default="made by an operator", description="What the key is for.")
+    name: NameIn = Field(default="made by an operator", description="What the key is for.")
     kind: KeyKind = Field(default="private", description="A public key may only ask who it is.")
     scopes: list[KeyScope] | None = Field(default=None, max_length=50, description="Null: all.")
 

@@ -272,8 +272,10 @@ async def _examine() -> bool:
 
 
 def _named(name: str) -> str:
-    if not 1 <= len(name.strip()) <= 200:
-        raise ValueError("A name has 1 to 200 characters.")
+    from parley.engine.simulator.blank import is_blank
+
+    if is_blank(name) or len(name.strip()) > 200:
+        raise ValueError("A name has 1 to 200 characters, and can be seen.")
     return name.strip()
 
 
