@@ -8,7 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import exc, select, text
 
 from parley.server.accounts.service import create_account
 from parley.server.db.database import Database, PoolOptions, plain_url
@@ -258,6 +258,10 @@ async def test_server_that_says_farewell_is_a_database_away(database: Database) 
             )
     async with database.raw() as connection:
         assert await connection.fetchval("SELECT 7") == 7
+
+
+def _farewell() -> Exception:
+    return asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is in progress")
 
 
 async def test_sessions_ended_by_the_server_are_replaced(database: Database, cabled: Database) -> None:

@@ -29,7 +29,8 @@ def is_away(fault: BaseException) -> bool:
     if isinstance(fault, exc.TimeoutError | TimeoutError):
         return True
     if isinstance(fault, exc.DBAPIError):
-        return fault.connection_invalidated or _has_away_state(fault.orig)
+        found = (fault.orig, fault.orig.__cause__ if fault.orig else None)  # SQLAlchemy's, and the driver's
+        return fault.connection_invalidated or any(map(_has_away_state, found))
     return _has_away_state(fault)
 
 
