@@ -253,9 +253,12 @@ async def test_server_that_says_farewell_is_a_database_away(database: Database) 
     """Between its last words and the end of the connection a statement is refused by the driver."""
     with pytest.raises(DatabaseAway):
         async with database.raw():
-            raise asyncpg.InternalClientError(
-                "cannot switch to state 12; another operation (2) is in progress"
-            )
+            raise _farewell()
+    with pytest.raises(DatabaseAway):
+        async with database.session():
+            translated = RuntimeError("what SQLAlchemy makes of it")
+            translated.__cause__ = _farewell()
+            raise exc.InternalError("SELECT 1", {}, translated)
     async with database.raw() as connection:
         assert await connection.fetchval("SELECT 7") == 7
 
