@@ -9,7 +9,6 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,6 +79,8 @@ def _completed(named: _Found, written: _Found) -> _Found:
 
 def _config_file(environment: Mapping[str, str]) -> _Found | None:
     """The config file's words; None without one. One that is named has to be there."""
+    import tomllib
+
     path = _config_path(environment)
     try:
         content = tomllib.loads(path.read_text())
