@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from parley.engine.script.checks import Check
+from parley.engine.script.check import Check
 from parley.engine.script.compaction import COMPACTION_VERSION
 from parley.engine.script.faults import Phase
 from parley.engine.script.observation import Observation

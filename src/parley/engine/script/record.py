@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final, Literal, TypeAlias
 
-from parley.engine.script.checks import Check
+from parley.engine.script.check import Check
 from parley.engine.script.faults import Phase
 from parley.engine.script.observation import Observation, Usage
 from parley.engine.script.shapes import Evidence, LiteralResume, Resume, Suite

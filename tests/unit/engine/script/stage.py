@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from typing import Any
 
-from parley.engine.script.attempt import Surroundings, Tell, _nobody, play
+from parley.engine.script.attempt import Surroundings, Tell, nobody, play
 from parley.engine.script.draft import AttemptPlan
 from parley.engine.script.fakes import ScriptedApp, ScriptedJudge, answers, choice, pauses
 from parley.engine.script.ports import Execution, Judge, Limits
@@ -90,7 +90,7 @@ async def played(
     judge: Judge | None = None,
     stopping: Stopping | None = None,
     limits: Limits = SHORT,
-    tell: Tell = _nobody,
+    tell: Tell = nobody,
 ) -> AttemptRecord:
     around = Surroundings(
         app=app,

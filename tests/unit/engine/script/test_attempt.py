@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from parley.engine.script.attempt import Moment
-from parley.engine.script.checks import Check
+from parley.engine.script.check import Check
 from parley.engine.script.fakes import (
     FAILS,
     PASSES,

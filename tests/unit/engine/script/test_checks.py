@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from parley.engine.script.checks import Check, checked, misfit
+from parley.engine.script.check import Check
+from parley.engine.script.checks import checked
 from parley.engine.script.fakes import answers, choice, pauses, tool_events
+from parley.engine.script.fit import misfit
 from parley.engine.script.observation import AgentEvent, Interrupt, Observation, Structured, joined_deltas
 from parley.engine.script.reading import read_suite
 from parley.engine.script.shapes import (
