@@ -88,3 +88,14 @@ def test_libraries_and_tracebacks_go_the_same_way(written: io.StringIO) -> None:
     assert [line["level"] for line in lines] == ["warning", "error", "error"]
     assert "RuntimeError" in lines[1]["exception"]
     assert TOKEN not in written.getvalue()
+
+
+def test_lines_of_libraries_tell_whose_they_are_too(written: io.StringIO) -> None:
+    with structlog.contextvars.bound_contextvars(run_id="r-1", account_id="a-1", request_id="q-1"):
+        logging.getLogger("library").warning("slow")
+        logger("room").info("called")
+    logging.getLogger("library").warning("later")
+    first, second, later = [json.loads(line) for line in written.getvalue().splitlines()]
+    for line in (first, second):
+        assert (line["run_id"], line["account_id"], line["request_id"]) == ("r-1", "a-1", "q-1")
+    assert "run_id" not in later

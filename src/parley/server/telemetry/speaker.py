@@ -61,10 +61,16 @@ class WatchedSpeaker:
         seen = _Seen(keeps_parts=bool(self._tracing and self._tracing.content))
         try:
             async with aclosing(self._sender(span).attempt(messages, options)) as pieces:
-                async for piece in pieces:
-                    seen.piece(piece)
+                async for piece in pieces:  # once for every chunk: no call is made here that need not be
+                    if seen.first_piece_s is None:
+                        seen.first_piece_s = seen.took_s
+                    if isinstance(piece, Closing):
+                        seen.closing, seen.outcome = piece, "answered"
+                    elif seen.keeps_parts:
+                        seen.parts.append(piece)
                     yield piece
-            seen.is_over()
+            if seen.closing is None:
+                seen.outcome = "stream_cut"
         except InferenceFault as fault:
             seen.outcome, seen.fault = fault.code, fault
             raise
@@ -105,18 +111,6 @@ class _Seen:
     @property
     def took_s(self) -> float:
         return time.perf_counter() - self._began
-
-    def piece(self, piece: Piece) -> None:
-        if self.first_piece_s is None:
-            self.first_piece_s = self.took_s
-        if isinstance(piece, Closing):
-            self.closing, self.outcome = piece, "answered"
-        elif self.keeps_parts:
-            self.parts.append(piece)
-
-    def is_over(self) -> None:
-        if self.closing is None:
-            self.outcome = "stream_cut"
 
 
 def _finish(span: Span, seen: _Seen) -> None:
