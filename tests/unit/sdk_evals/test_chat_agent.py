@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from parley.sdk.evals import AttemptRecord, Evals, Pause, chat_agent
+from parley.sdk.evals import AttemptRecord, Evals, Pause, chat_agent, recorded_tool
 from parley.sdk.evals.tool_schema import tool_schema
 from tests.unit.sdk_evals.stage import pausing, resuming, step, suite
 
@@ -140,3 +140,26 @@ def test_tool_s_schema_comes_from_its_signature() -> None:
             },
         },
     }
+
+
+async def test_recorded_tools_are_noted_once_and_a_pause_is_no_error_of_theirs() -> None:
+    client = Client(calls(("find_order", {"id": 17}), ("refund", {"id": 17})), says("Refunded."))
+    agent = chat_agent(client.create, model="m", tools=[recorded_tool(find_order), recorded_tool(refund)])
+    once = [{"name": "find_order", "count": 1}, {"name": "refund", "count": 1}]
+    attempt = await played(agent, pausing(tools=once), resuming({"type": "text", "text": "Yes."}))
+    assert attempt.status == "passed", attempt.wire()
+    kinds = [event.type for step in attempt.steps if step.observation for event in step.observation.events]
+    assert "tool-call-error" not in kinds
+
+
+async def test_recorded_tool_may_pause_outside_of_a_chat_agent() -> None:
+    def agent(turn: Any) -> Any:
+        return recorded_tool(refund)(17) if turn.kind == "message" else "Done."
+
+    attempt = await played(
+        agent, pausing(tools=[{"name": "refund"}]), resuming({"type": "text", "text": "x"})
+    )
+    assert attempt.status == "passed"
+    observation = attempt.steps[0].observation
+    assert observation is not None
+    assert "tool-call-error" not in [event.type for event in observation.events]

@@ -21,15 +21,18 @@ if TYPE_CHECKING:
     from parley.engine.script.record import AttemptRecord, JudgeIdentity, RunRecord, Verification
     from parley.engine.script.shapes import Evidence, Suite
     from parley.engine.script.work import Stopping
-    from parley.sdk.evals.agents import Pause, Turn, function_agent
+    from parley.sdk.evals.agents import Turn, function_agent
     from parley.sdk.evals.chat_agent import chat_agent
     from parley.sdk.evals.errors import EvalsMisconfigured
     from parley.sdk.evals.evals import Evals
+    from parley.sdk.evals.handlers import Responder
     from parley.sdk.evals.identity import Identity, current_attempt
     from parley.sdk.evals.llm_judge import LlmJudge
+    from parley.sdk.evals.pause import Pause
     from parley.sdk.evals.pytest_cases import case_tests
-    from parley.sdk.evals.python_app import Responder, RunContext
-    from parley.sdk.evals.recorder import record, recorded_tool
+    from parley.sdk.evals.recorded_tools import recorded_tool
+    from parley.sdk.evals.recorder import record
+    from parley.sdk.evals.run_context import RunContext
     from parley.sdk.evals.service_judge import ServiceJudge
     from parley.sdk.evals.suites import parse_suite
 
@@ -46,10 +49,10 @@ _HOMES = {
     "Limits": "engine.script.ports",
     "LlmJudge": "sdk.evals.llm_judge",
     "Observation": "engine.script.observation",
-    "Pause": "sdk.evals.agents",
+    "Pause": "sdk.evals.pause",
     "Progress": "engine.script.progress",
-    "Responder": "sdk.evals.python_app",
-    "RunContext": "sdk.evals.python_app",
+    "Responder": "sdk.evals.handlers",
+    "RunContext": "sdk.evals.run_context",
     "RunRecord": "engine.script.record",
     "SafeFailure": "engine.script.faults",
     "ServiceJudge": "sdk.evals.service_judge",
@@ -66,7 +69,7 @@ _HOMES = {
     "function_agent": "sdk.evals.agents",
     "parse_suite": "sdk.evals.suites",
     "record": "sdk.evals.recorder",
-    "recorded_tool": "sdk.evals.recorder",
+    "recorded_tool": "sdk.evals.recorded_tools",
 }
 """Where each public name lives."""
 

@@ -9,9 +9,11 @@ from functools import partial
 from typing import Any, Final
 
 from parley.engine.script.observation import Usage
-from parley.sdk.evals.agents import Agent, Pause, Turn
+from parley.sdk.evals.agents import Agent, Turn
 from parley.sdk.evals.calling import call
+from parley.sdk.evals.pause import Pause
 from parley.sdk.evals.plain_data import jsonable
+from parley.sdk.evals.recorded_tools import unrecorded
 from parley.sdk.evals.recorder import record
 from parley.sdk.evals.tool_schema import tool_schema
 
@@ -42,7 +44,9 @@ def chat_agent(
     are functions with typed parameters; their docstrings are what the llm reads. A tool may raise `Pause`:
     the agent then pauses, and the answer becomes the tool's result. `options` go into every request.
     """
-    loop = _Loop(create, model, {_name(tool): tool for tool in tools}, system, max_rounds, options)
+    loop = _Loop(
+        create, model, {_name(tool): unrecorded(tool) for tool in tools}, system, max_rounds, options
+    )
     return loop.turn
 
 

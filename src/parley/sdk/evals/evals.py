@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from uuid import uuid4
 
 from pydantic import BaseModel
@@ -14,21 +14,23 @@ from parley.engine.script.attempt import Surroundings
 from parley.engine.script.ports import Judge, Limits
 from parley.engine.script.progress import Listener
 from parley.engine.script.record import JudgeIdentity, Provenance, RunRecord
-from parley.engine.script.revision import effective_evidence, suite_revision
+from parley.engine.script.revision import effective_evidence
 from parley.engine.script.rubric import ToolVisibility
 from parley.engine.script.run import DEFAULT_CONCURRENCY, RunPlan, run
-from parley.engine.script.shapes import EVIDENCE_DEFAULTS, MAX_REPETITIONS, Case, Evidence, Suite
+from parley.engine.script.shapes import EVIDENCE_DEFAULTS, Case, Evidence, Suite
 from parley.engine.script.work import Stopping
 from parley.sdk.ci import origin
 from parley.sdk.evals.agents import Agent
+from parley.sdk.evals.choosing import chosen_cases, refuse_out_of_bounds
+from parley.sdk.evals.clock import SystemClock
+from parley.sdk.evals.description import described
 from parley.sdk.evals.errors import EvalsMisconfigured
+from parley.sdk.evals.handlers import Handler, Handlers, Responder
 from parley.sdk.evals.judges import judge_of
 from parley.sdk.evals.naming import unknown_names
-from parley.sdk.evals.python_app import Handler, Handlers, PythonApp, Responder, SystemClock
+from parley.sdk.evals.python_app import PythonApp
 from parley.sdk.evals.suites import SuiteSource, load_suite
 
-DESCRIPTION_VERSION: Final = 1
-MAX_CONCURRENCY: Final = 100
 Who: TypeAlias = Literal["app", "service"]
 
 
@@ -93,25 +95,7 @@ class Evals:
 
     def describe(self) -> dict[str, Any]:
         """What there is, as data: suites, handlers, params, judge. Runs nothing."""
-        handlers, model = self._handlers, self._handlers.params_model
-        identity = None if self._judge is None else _known_identity(self._judge)
-        told: dict[str, Any] = {
-            "schemaVersion": DESCRIPTION_VERSION,
-            "suites": [self._described(suite) for suite in self._suites.values()],
-            "handlers": {
-                "setup": handlers.setup is not None,
-                "verify": handlers.verify is not None,
-                "teardown": handlers.teardown is not None,
-                "responders": [_described_responder(name, one) for name, one in handlers.responders.items()],
-                "references": list(handlers.references),
-                "filters": list(handlers.filters),
-            },
-        }
-        if model is not None:
-            told["paramsSchema"] = model.model_json_schema()
-        if identity is not None:
-            told["judge"] = identity.wire()
-        return told
+        return described(self.list_suites(), self._defaults, self._handlers, self._judge)
 
     async def run(
         self,
@@ -132,8 +116,8 @@ class Evals:
         a run early with everything kept; cancelling the task does the same and raises.
         """
         suite = self._suite(suite_id)
-        cases = _chosen(suite, case_ids, split)
-        _bounds(repetitions, concurrency)
+        cases = chosen_cases(suite, case_ids, split)
+        refuse_out_of_bounds(repetitions, concurrency)
         asked = self._asked_judge(judge, cases)
         try:
             await _prepared(asked, expect_judge)
@@ -188,13 +172,6 @@ class Evals:
             )
         return found
 
-    def _described(self, suite: Suite) -> dict[str, Any]:
-        return {
-            "suite": suite.wire(),
-            "revision": suite_revision(suite, self._defaults),
-            "evidence": effective_evidence(suite, self._defaults).wire(),
-        }
-
     def _refuse_unknown_names(self) -> None:
         problems = [
             problem
@@ -223,11 +200,6 @@ def _responder(given: Responder | Handler) -> Responder:
     return given if isinstance(given, Responder) else Responder(answer=given)
 
 
-def _described_responder(name: str, responder: Responder) -> dict[str, Any]:
-    schema = {"schemaId": responder.schema_id, "schemaVersion": responder.schema_version}
-    return {"name": name, **{key: value for key, value in schema.items() if value is not None}}
-
-
 def _evidence(given: Evidence | Mapping[str, Any] | None) -> Evidence:
     if given is None:
         return EVIDENCE_DEFAULTS
@@ -237,36 +209,6 @@ def _evidence(given: Evidence | Mapping[str, Any] | None) -> Evidence:
 def _provenance(commit: str | None, app_version: str | None) -> Provenance:
     told = {"commit": commit or origin(os.environ).commit, "app_version": app_version}
     return Provenance(**{name: value for name, value in told.items() if value})
-
-
-def _known_identity(judge: Any) -> JudgeIdentity | None:
-    try:
-        identity: JudgeIdentity = judge.identity
-    except EvalsMisconfigured:
-        return None
-    return identity
-
-
-def _chosen(suite: Suite, case_ids: Sequence[str] | None, split: str | None) -> list[Case]:
-    known = {case.id for case in suite.cases}
-    for case_id in case_ids or ():
-        if case_id not in known:
-            raise EvalsMisconfigured(f"Suite {suite.id!r} has no case {case_id!r}.")
-    cases = [
-        case
-        for case in suite.cases
-        if (case_ids is None or case.id in case_ids) and (split is None or split in case.splits)
-    ]
-    if not cases:
-        raise EvalsMisconfigured(f"No case of suite {suite.id!r} is chosen.")
-    return cases
-
-
-def _bounds(repetitions: int | None, concurrency: int) -> None:
-    if repetitions is not None and not 1 <= repetitions <= MAX_REPETITIONS:
-        raise EvalsMisconfigured(f"Repetitions are 1..{MAX_REPETITIONS}, not {repetitions}.")
-    if not 1 <= concurrency <= MAX_CONCURRENCY:
-        raise EvalsMisconfigured(f"Concurrency is 1..{MAX_CONCURRENCY}, not {concurrency}.")
 
 
 async def _prepared(judge: Any, expected: JudgeIdentity | None) -> None:

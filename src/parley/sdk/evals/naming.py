@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from parley.engine.script.selection import named_filters
 from parley.engine.script.shapes import Evidence, Named, Suite
-from parley.sdk.evals.python_app import Handlers
+from parley.sdk.evals.handlers import Handlers
 
 
 def unknown_names(suite: Suite, evidence: Evidence, handlers: Handlers) -> Iterator[str]:

@@ -2,155 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 
 from parley.engine.script.observation import Interrupt
 from parley.engine.script.plain import plain
 from parley.engine.script.ports import Command, Context, Execution
-from parley.engine.script.record import StepRecord, Verification
+from parley.engine.script.record import Verification
 from parley.engine.script.selection import Filter
-from parley.engine.script.shapes import Case, LiteralResume, Named, Resume, ResumeText, Suite
-from parley.sdk.evals.agents import Agent, Pause, Turn, execution_of, turn_of
+from parley.engine.script.shapes import LiteralResume, Named, Resume, ResumeText
+from parley.sdk.evals.agents import execution_of, turn_of
 from parley.sdk.evals.calling import call, fitting
+from parley.sdk.evals.handlers import Handler, Handlers
 from parley.sdk.evals.identity import Identity, acting_for
-from parley.sdk.evals.recorder import noting
+from parley.sdk.evals.pause import Pause
+from parley.sdk.evals.run_context import RunContext
+from parley.sdk.evals.step_notes import noting
 
-Handler: TypeAlias = Callable[..., Any]
 _RESUME: TypeAdapter[Any] = TypeAdapter(Resume)
-
-
-class SystemClock:
-    """The clocks of this machine."""
-
-    def now_ms(self) -> int:
-        """Epoch milliseconds."""
-        return time.time_ns() // 1_000_000
-
-    def monotonic_s(self) -> float:
-        """Seconds that only go forward."""
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await asyncio.sleep(seconds)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Responder:
-    """Answers pauses of one schema: `answer(context, interrupt, params)`, as many of them as it takes.
-
-    It gives a text, or a resume such as `{"type": "select", "ids": ["approve"]}`.
-    """
-
-    answer: Handler
-    schema_id: str | None = None
-    schema_version: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handlers:
-    """A customer's callables. Everything but `agent` or `execute` is optional."""
-
-    agent: Agent | None = None
-    setup: Handler | None = None
-    execute: Handler | None = None
-    responders: Mapping[str, Responder] = field(default_factory=dict)
-    references: Mapping[str, Handler] = field(default_factory=dict)
-    filters: Mapping[str, Handler] = field(default_factory=dict)
-    verify: Handler | None = None
-    teardown: Handler | None = None
-    report_error: Handler | None = None
-    params_model: type[BaseModel] | None = None
-
-
-class RunContext:
-    """An attempt as handlers see it."""
-
-    def __init__(self, inner: Context, run: Callable[[Command], Any], command: Command | None) -> None:
-        self._inner = inner
-        self._run = run
-        self._loop = asyncio.get_running_loop()
-        self.command = command
-        """What `execute` is to carry out; None in other handlers."""
-
-    @property
-    def suite(self) -> Suite:
-        """The suite."""
-        return self._inner.suite
-
-    @property
-    def case(self) -> Case:
-        """The case."""
-        return self._inner.case
-
-    @property
-    def session_id(self) -> str:
-        """Unique to the attempt."""
-        return self._inner.session_id
-
-    @property
-    def attempt_id(self) -> str:
-        """The attempt's id."""
-        return self._inner.attempt_id
-
-    @property
-    def repetition(self) -> int:
-        """Which repetition of the case it is, from 1."""
-        return self._inner.repetition
-
-    @property
-    def params(self) -> Any:
-        """The case's params: an instance of `params_model` where there is one."""
-        return self._inner.params
-
-    @property
-    def prepared(self) -> Any:
-        """What `setup` gave."""
-        return self._inner.prepared
-
-    @property
-    def history(self) -> tuple[StepRecord, ...]:
-        """The completed steps."""
-        return tuple(self._inner.history)
-
-    @property
-    def continuation(self) -> Any:
-        """The handle on the waiting pause."""
-        return self._inner.continuation
-
-    @property
-    def memory(self) -> dict[str, Any]:
-        """Yours, for as long as the attempt lives."""
-        return self._inner.memory
-
-    @property
-    def turn(self) -> Turn:
-        """The command as an agent is given it."""
-        if self.command is None:
-            raise RuntimeError("there is a turn in execute alone")
-        return turn_of(self._inner, self.command)
-
-    @property
-    def remaining_s(self) -> float | None:
-        """Seconds until the deadline of this phase; None where nothing limits."""
-        deadline_s = self._inner.deadline_s
-        return None if deadline_s is None else max(0.0, deadline_s - time.monotonic())
-
-    async def run(self) -> Any:
-        """Let the agent carry out the command; for `execute` that wants to do something around it."""
-        if self.command is None:
-            raise RuntimeError("run() belongs into execute")
-        return await self._run(self.command)
-
-    def run_sync(self) -> Any:
-        """`run` for an `execute` that is a plain function."""
-        return asyncio.run_coroutine_threadsafe(self.run(), self._loop).result()
 
 
 class PythonApp:
