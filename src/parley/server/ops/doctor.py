@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import asyncpg
+from aiohttp import ClientError, ClientSession, ClientTimeout
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
@@ -23,6 +24,7 @@ from parley.server.llm.pool import LlmPool, PoolLimits
 from parley.server.llm.profiles import PROFILE_NAMES, SEATS
 from parley.server.ops.local.binaries import OLDEST_POSTGRES
 from parley.server.outbound.guard import OutboundPolicy
+from parley.server.telemetry.tracing import TRACES_PATH
 
 _PATIENCE_S = 5.0
 
@@ -46,6 +48,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         _queue,
         _llms,
         _outbound,
+        _traces,
     )
     for check in checks:
         for finding in await check(settings):
@@ -149,6 +152,28 @@ async def _llm(pool: LlmPool, settings: Settings, name: str, seats: list[str]) -
     if not report.reports_usage:
         return Finding(about=about, state="warning", text="answers without usage, so costs are estimates.")
     return Finding(about=about, state="good", text=f"answers in {report.latency_ms} ms")
+
+
+async def _traces(settings: Settings) -> list[Finding]:
+    """Whether the collector takes an export of nothing; silent where nothing is traced."""
+    telemetry = settings.telemetry
+    if not telemetry.otlp_url:
+        return []
+    url = f"{telemetry.otlp_url.rstrip('/')}{TRACES_PATH}"
+    headers = {"Content-Type": "application/x-protobuf", **telemetry.header_pairs()}
+    try:
+        async with (
+            ClientSession(timeout=ClientTimeout(total=_PATIENCE_S)) as session,
+            session.post(url, data=b"", headers=headers, allow_redirects=False) as answer,
+        ):
+            problem = "" if answer.ok else f"the collector answers {answer.status}"
+    except (ClientError, OSError, ValueError) as error:
+        problem = str(error) or "no answer"
+    if problem:
+        advice = f"{problem.rstrip('.')}; check PARLEY_TELEMETRY_OTLP_URL and PARLEY_TELEMETRY_OTLP_HEADERS."
+        return [Finding(about="traces", state="bad", text=advice)]
+    words = "with what was said" if telemetry.content else "without what was said"
+    return [Finding(about="traces", state="good", text=f"the collector takes them, {words}")]
 
 
 async def _outbound(settings: Settings) -> list[Finding]:

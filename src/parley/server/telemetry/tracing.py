@@ -28,6 +28,8 @@ from opentelemetry.sdk.trace.sampling import Decision, ParentBased, Sampler, Sam
 from opentelemetry.trace import Link, Span, SpanKind, Tracer, TraceState
 from opentelemetry.util.types import Attributes
 
+TRACES_PATH: Final = "/v1/traces"
+"""Behind the address of any collector that speaks OTLP over HTTP."""
 EXPORT_WAIT_S: Final = 5.0
 """Bound of sending one batch, and of sending the last ones when the process stops."""
 _DRAW_BYTES: Final = 8
@@ -142,7 +144,7 @@ def _with_trace_id(trace_id: UUID | None) -> Iterator[None]:
 
 
 def _to_collector(rules: TraceRules) -> BatchSpanProcessor:
-    url = f"{rules.url.rstrip('/')}/v1/traces"
+    url = f"{rules.url.rstrip('/')}{TRACES_PATH}"
     exporter = OTLPSpanExporter(endpoint=url, headers=dict(rules.headers), timeout=EXPORT_WAIT_S)
     return BatchSpanProcessor(
         exporter,
