@@ -117,7 +117,7 @@ async def opened(browser: Browser, url: str) -> AsyncIterator[Seen]:
         viewport={"width": WIDE[0], "height": WIDE[1]}, timezone_id="Europe/Berlin", locale="en-GB"
     )
     page = await context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(30_000)
     seen = Seen(page, url)
     page.on("console", seen.note)
     page.on("pageerror", lambda error: seen.complaints.append(str(error)))

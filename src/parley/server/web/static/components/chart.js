@@ -21,17 +21,18 @@ export function colour(name) {
 export function Chart({ data, options, height = 220, label }) {
   const frame = useRef();
   useEffect(() => {
+    const box = frame.current;
     let plot;
     let isOver = false;
     const draw = async () => {
       const { default: UPlot } = await import("uplot");
       if (isOver) return;
       plot?.destroy();
-      plot = new UPlot({ ...options(UPlot), width: frame.current.clientWidth, height }, data, frame.current);
+      plot = new UPlot({ ...options(UPlot), width: box.clientWidth, height }, data, box);
     };
-    const fit = new ResizeObserver(() => plot?.setSize({ width: frame.current.clientWidth, height }));
+    const fit = new ResizeObserver(() => plot?.setSize({ width: box.clientWidth, height }));
     const turned = new MutationObserver(draw);
-    fit.observe(frame.current);
+    fit.observe(box);
     turned.observe(document.documentElement, { attributeFilter: ["data-theme"] });
     SYSTEM.addEventListener("change", draw);
     draw();

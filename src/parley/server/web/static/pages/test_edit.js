@@ -86,7 +86,7 @@ function Editor({ schema, gateways, stored, isCopy }) {
     <div class="page-head"><div>
       <p class="crumbs"><a href="/tests">Tests</a>${original && html` / <a href=${`/tests/${original.id}`}>${original.name}</a>`}</p>
       <h1>${title}</h1>
-      ${!original && html`<p>Four things are needed: a name, a gateway, a goal, and a look at the rest.</p>`}
+      ${!original && html`<p>A name, a gateway and a goal are enough; everything else has a default.</p>`}
     </div></div>
     <form class="form" novalidate onSubmit=${save}>
       ${!may("tests:write") && html`<p class="note warn">The key of this session may read tests, but not write them (scope tests:write).</p>`}
