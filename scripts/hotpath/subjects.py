@@ -20,6 +20,8 @@ from scripts.hotpath.talk import CALLS_PER_TURN
 
 _MOST_S = 240.0
 _WARM_UP_TURNS = 2
+_WARM_UP_CONVERSATIONS = 16
+"""At once: as many as fill the pool of connections, each of which costs 6 ms of CPU to open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +51,12 @@ class Service:
         self._llms = llms
 
     def warm_up(self) -> None:
-        """Two short runs and a short direct evaluation: imports and first connections are behind us."""
+        """Some short runs and direct evaluations: imports and first connections are behind us."""
         self._llms.pace()
-        tenants = asyncio.run(self.house.tenants(_WARM_UP_TURNS))[:2]
-        asyncio.run(self.house.start_runs(tenants, 2))
+        tenants, many = asyncio.run(self.house.tenants(_WARM_UP_TURNS)), _WARM_UP_CONVERSATIONS
+        asyncio.run(self.house.start_runs(tenants, many))
         asyncio.run(self.house.runs_ended(_MOST_S))
-        self._read(tenants, Load(conversations=2, at_once=2, turns=_WARM_UP_TURNS))
+        self._read(tenants, Load(conversations=many, at_once=many, turns=_WARM_UP_TURNS))
 
     def tenants(self, turns: int) -> list[Tenant]:
         """Gateways and tests of `turns` turns."""

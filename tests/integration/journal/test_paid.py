@@ -16,6 +16,7 @@ from parley.server.billing.audit import audit_books
 from parley.server.db.database import Database
 from parley.server.journal.keep import Charge, Journal, Lease, LeaseLost
 from parley.server.kit.ids import new_id
+from parley.server.runs.claim import renew
 from tests.factories.accounts import Tenant
 from tests.factories.agentic_tests import make_agentic_test, make_gateway
 from tests.stage import until
@@ -103,6 +104,64 @@ async def test_run_that_is_lost_while_its_entry_waits_costs_nothing(
         assert await connection.fetchval("SELECT count(*) FROM entries") == 0
     async with database.session() as session:
         assert await audit_books(session) == []
+
+
+async def test_run_that_is_lost_among_others_takes_nothing_from_them(
+    database: Database, tenant: Tenant
+) -> None:
+    """Three entries wait while a first one is written; the run of one of them is lost meanwhile."""
+    first, kept, lost, also_kept = await running(database, tenant, 4)
+    journal = Journal(database)
+    async with database.session() as session:
+        await lock_account(session, tenant.account_id)
+        keeping = [
+            asyncio.create_task(journal.keep(lease, 1, entry(1), charge("0.5")))
+            for lease in (first, kept, lost, also_kept)
+        ]
+        await somebody_waits(database)
+        await take_over(database, lost)
+    results = await asyncio.gather(*keeping, return_exceptions=True)
+    assert [isinstance(result, LeaseLost) for result in results] == [False, False, True, False]
+    assert await balance(database, tenant.account_id) == Decimal("98.5")
+    async with database.session() as session:
+        assert await audit_books(session) == []
+
+
+async def test_account_that_is_waited_for_holds_up_no_other(
+    database: Database, tenant: Tenant, stranger: Tenant
+) -> None:
+    [held], [free] = await running(database, tenant, 1), await running(database, stranger, 1)
+    journal = Journal(database)
+    async with database.session() as session:
+        await lock_account(session, tenant.account_id)
+        waiting = asyncio.create_task(journal.keep(held, 1, entry(1), charge("0.5")))
+        await somebody_waits(database)
+        standing = await journal.keep(free, 1, entry(1), charge("0.5"))
+        assert not waiting.done()
+    assert standing.balance == Decimal("99.5")
+    assert (await waiting).balance == Decimal("99.5")
+
+
+async def test_entries_and_renewals_of_many_runs_never_lock_each_other_out(
+    database: Database, tenant: Tenant, stranger: Tenant
+) -> None:
+    leases = [*await running(database, tenant, 6), *await running(database, stranger, 6)]
+    journal = Journal(database)
+
+    async def converse(lease: Lease) -> None:
+        for seq in range(1, 16):
+            await journal.keep(lease, seq, entry(seq), charge("0.001"))
+
+    async def renewing() -> None:
+        while True:
+            assert len(await renew(database, leases[::-1], 30)) == len(leases)
+
+    renewals = asyncio.create_task(renewing())
+    await asyncio.gather(*map(converse, leases))
+    assert not renewals.done(), "no renewal broke"
+    renewals.cancel()
+    await asyncio.wait([renewals])
+    assert await balance(database, stranger.account_id) == 100 - 90 * Decimal("0.001")
 
 
 async def take_over(database: Database, lease: Lease) -> None:

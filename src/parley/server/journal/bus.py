@@ -28,6 +28,8 @@ FLUSH_S = 0.05
 KEPT_MESSAGES = 500
 """About 25 s of text, so that who joins in the middle of a message sees its beginning."""
 EXPIRE_S = 600
+EXPIRY_MOVED_S = 60.0
+"""Moving it with every message would double the commands; a stream that is quiet lasts a minute less."""
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +45,7 @@ class _Pending:
     number: int = 0
     deltas: list[Delta] = field(default_factory=list)
     messages: list[bytes] = field(default_factory=list)
+    expiry_due_s: float = 0.0
 
 
 class Publisher:
@@ -138,9 +141,12 @@ class Publisher:
             self._close(pending)
             for message in pending.messages:
                 pipeline.xadd(key, {b"m": message}, maxlen=KEPT_MESSAGES, approximate=True)
-            pipeline.expire(key, EXPIRE_S)
             pending.messages = []
-            if run_id in self._ended:
+            has_ended = run_id in self._ended
+            if has_ended or time.monotonic() >= pending.expiry_due_s:
+                pending.expiry_due_s = time.monotonic() + EXPIRY_MOVED_S
+                pipeline.expire(key, EXPIRE_S)
+            if has_ended:
                 self._ended.discard(run_id)
                 del self._runs[run_id]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -28,6 +29,7 @@ class _Waiting(Generic[T, R]):
 class Groups(Generic[T, R]):
     """Gathers items into groups; an item that finds none under way leaves at once, alone.
 
+    Who adds an item waits until its group is written, so nothing is under way once nobody waits.
     `write` gives the results of a group in its order, an exception in the place of an item that failed.
     """
 
@@ -46,17 +48,13 @@ class Groups(Generic[T, R]):
             self._send()
         return await waiting.written
 
-    async def close(self) -> None:
-        """Wait for what is under way."""
-        while self._under_way:
-            await asyncio.wait(self._under_way)
-
     def _send(self) -> None:
         """Let the next group leave, if there is one."""
         group = self._next_group() if len(self._under_way) < MOST_UNDER_WAY else []
         if not group:
             return
-        self._newest = task = asyncio.create_task(self._carry(group), name="write-group")
+        nobodys = contextvars.Context()  # a group belongs to none of the runs in it
+        self._newest = task = asyncio.create_task(self._carry(group), name="write-group", context=nobodys)
         self._under_way[task] = frozenset(one.owner for one in group)
         task.add_done_callback(self._arrived)
         asyncio.get_running_loop().call_later(SLOW_S, self._let_pass, task)

@@ -174,11 +174,6 @@ class Journal:
         line = _line(lease, seq, entry, charge)
         return await (self._paid if line.is_paid else self._free).add(lease.account_id, line)
 
-    async def close(self) -> None:
-        """Wait for what is being written."""
-        await self._paid.close()
-        await self._free.close()
-
     async def _write(self, statement: str, lines: Sequence[_Line]) -> list[Standing | Exception]:
         """Write `lines`: all in one transaction, or each alone where one of them spoils that."""
         try:

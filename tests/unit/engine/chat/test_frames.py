@@ -178,3 +178,48 @@ def test_any_cut_gives_the_frames_of_the_whole(lines: list[bytes], end: bytes, c
     bounds = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
     chunks = [stream[start:stop] for start, stop in pairwise(bounds)]
     assert frames_of(*chunks) == frames_of(stream)
+
+
+SCRAPS = st.lists(
+    st.sampled_from(
+        [
+            b"data: a\n\n",
+            b"data: b c\n\n",
+            b"data: \n\n",
+            b"data:d\n\n",
+            b"data: e\n",
+            b"\n",
+            b"\r\n",
+            b": p\n\n",
+            b"x",
+        ]
+    ),
+    max_size=8,
+).map(b"".join)
+
+
+@given(SCRAPS, SCRAPS)
+def test_way_around_the_line_parser_leads_to_the_same_payloads(before: bytes, data: bytes) -> None:
+    short, long = FrameParser(), FrameParser()
+    for parser in (short, long):
+        list(parser.feed(before))
+    found = short.payloads(data)
+    told = [frame.data for frame in long.feed(data)]
+    if found is None:
+        told_after_all = [frame.data for frame in short.feed(data)]
+        assert told_after_all == told, "nothing was taken"
+    else:
+        assert found == told
+    assert short.close() == long.close()
+
+
+def test_nearly_every_read_goes_around_the_line_parser() -> None:
+    assert FrameParser().payloads(b"data: a\n\ndata: b\n\ndata: [DONE]\n\n") == [b"a", b"b", b"[DONE]"]
+
+
+def test_whole_frames_beyond_the_bounds_are_left_to_the_line_parser() -> None:
+    data = b"data: a\n\ndata: b\n\n"
+    assert FrameParser(max_frame_bytes=len(data) - 1).payloads(data) is None
+    parser = FrameParser(max_stream_bytes=2 * len(data) - 1)
+    assert parser.payloads(data) == [b"a", b"b"]
+    assert parser.payloads(data) is None, "bytes seen this way count too"
