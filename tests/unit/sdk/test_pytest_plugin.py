@@ -14,7 +14,9 @@ def test_a_marker_that_makes_no_sense_is_refused_before_anything_runs(
     pytester: pytest.Pytester, words: str
 ) -> None:
     pytester.makepyfile(f"import pytest\n\n@pytest.mark.parley({words})\ndef test_it(): ...\n")
-    ran = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    ran = pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=function"
+    )
     assert ran.ret != 0
     told = ran.stdout.str() + ran.stderr.str()
     assert "@pytest.mark.parley takes test=" in told

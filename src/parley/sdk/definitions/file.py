@@ -39,10 +39,10 @@ def read_tests(path: Path) -> list[Fields]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UnreadableFile(f"{path} cannot be read: {error}.") from error
-    return tests_of(parse(text, str(path)), str(path))
+    return definitions_of(parse(text, str(path)), str(path))
 
 
-def tests_of(content: Any, source: str) -> list[Fields]:
+def definitions_of(content: Any, source: str) -> list[Fields]:
     """The tests of a parsed file. Raises `UnreadableFile`."""
     if not isinstance(content, dict) or not isinstance(content.get("tests"), list):
         raise UnreadableFile(f"{source} has to be an object with a list `tests`; see `parley init`.")

@@ -26,6 +26,7 @@ ADDED = frozenset(
         "consecutive_failures",
         "last_notification_at",
         "latest_run",
+        "schedule",
     }
 )
 """What the service adds to the fields of a test."""

@@ -7,6 +7,8 @@ import re
 from parley.sdk.reporting.sheet import Line, Sheet
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+.!|~>@:-])")
+_CALLING = re.compile(r"([@#])")
+"""GitHub looks for names and numbers behind these after it has unescaped the text."""
 _SPACE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]+")
 _MARKS = {"passed": "✅", "failed": "❌", "error": "⚠️"}
 _CHECKS = {True: "✅", False: "❌", None: "❔"}
@@ -46,4 +48,5 @@ def _plain(text: str) -> str:
     """Text on one line in which nothing is markup, a link, a picture or a name that is called."""
     one = _SPACE.sub(" ", text).strip()
     cut = one if len(one) <= _LONGEST else one[: _LONGEST - 1] + "…"
-    return _SPECIAL.sub(r"\\\1", cut.replace("&", "&amp;").replace("<", "&lt;"))
+    bare = cut.replace("&", "&amp;").replace("<", "&lt;")
+    return _CALLING.sub("\\1\N{ZERO WIDTH SPACE}", _SPECIAL.sub(r"\\\1", bare))
