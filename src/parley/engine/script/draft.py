@@ -22,7 +22,8 @@ from parley.engine.script.record import (
 )
 from parley.engine.script.rubric import RUBRIC_VERSION
 from parley.engine.script.shapes import Case, Evidence, LiteralResume, Suite
-from parley.engine.script.status import Status, highest
+from parley.engine.script.standing import attempt_status, step_status
+from parley.engine.script.status import Status
 from parley.engine.script.usage import total
 
 _NO_REFERENCE: Any = object()
@@ -60,14 +61,12 @@ class StepDraft:
 
     def record(self, over: Status | None = None) -> StepRecord:
         """The step as it stands; `over` is what ended it from outside, if anything did."""
-        checks: list[Status] = ["passed" if check.passed else "failed" for check in self.checks]
-        parts = [*checks, *(criterion.status for criterion in self.criteria), *([over] if over else [])]
         kept = {} if self.reference is _NO_REFERENCE else {"reference": self.reference}
         return StepRecord(
             index=self.index,
             input=self.input,
             resumed=self.resumed,
-            status=highest(parts),
+            status=step_status(self.checks, self.criteria, over),
             started_at=self.started_at,
             latency_ms=self.latency_ms,
             observation=self.observation,
@@ -94,14 +93,7 @@ class AttemptDraft:
     @property
     def status(self) -> Status:
         """The highest of what happened so far. Reporting errors change nothing."""
-        parts: list[Status] = [step.status for step in self.steps]
-        if any(error.phase != "reporting" for error in self.errors):
-            parts.append("error")
-        if self.is_cancelled:
-            parts.append("cancelled")
-        if self.verification and not self.verification.passed:
-            parts.append("failed")
-        return highest(parts)
+        return attempt_status(self.steps, self.errors, self.verification, is_cancelled=self.is_cancelled)
 
     def record(self, now_s: float) -> AttemptRecord:
         """The attempt as it stands at `now_s`."""
