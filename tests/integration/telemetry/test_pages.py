@@ -72,6 +72,22 @@ async def test_faults_and_stops_of_inferences_are_told_apart(stage: Stage) -> No
     assert page.value("parley_inference_seconds_count", role="user") == 0
 
 
+async def test_run_cancelled_before_any_worker_had_it_is_counted_by_the_api(stage: Stage) -> None:
+    path = await stage.start(await stage.make_test())
+    assert (await stage.http.post(f"{path}/cancel")).status_code == 202
+    assert (await api_page(stage)).value("parley_runs_ended_total", outcome="cancelled", code="") == 1
+
+
+async def test_what_the_sweep_found_is_counted(stage: Stage) -> None:
+    path = await stage.start(await stage.make_test(max_turns=2))
+    await stage.rows("UPDATE runs SET admitted_at = now() - interval '1 minute'")
+    elsewhere = stage.settings.redis.model_copy(update={"prefix": f"{stage.settings.redis.prefix}-other"})
+    async with stage.worker(dataclasses.replace(stage.settings, redis=elsewhere)) as worker:
+        await stage.finished(path)
+        page = await worker_page(worker)
+    assert page.value("parley_sweep_actions_total", action="taken") >= 1
+
+
 async def test_backlog_is_told_by_state_with_its_ages(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backlog, "KEPT_S", 0)
     test_id = await stage.make_test()
