@@ -38,6 +38,15 @@ def main() -> None:
 
 def build_app() -> typer.Typer:
     """The whole command, with the commands of every installed part."""
+    app = customers_app()
+    for offered in importlib.metadata.entry_points(group=COMMANDS):
+        part: Any = offered.load()
+        app.add_typer(part)
+    return app
+
+
+def customers_app() -> typer.Typer:
+    """The commands that need nothing of the server."""
     app = typer.Typer(
         help=_HELP,
         no_args_is_help=True,
@@ -62,9 +71,6 @@ def build_app() -> typer.Typer:
     suites_commands.register(app)
     gate_command.register(app)
     evals_command.register(app)
-    for offered in importlib.metadata.entry_points(group=COMMANDS):
-        part: Any = offered.load()
-        app.add_typer(part)
     return app
 
 
