@@ -25,6 +25,7 @@ from parley.server.conversation.sse import StreamRules
 from parley.server.db.database import Database, PoolOptions
 from parley.server.definitions.offer import Offer
 from parley.server.direct.evaluate import DirectEvaluations, DirectLimits
+from parley.server.evaluations.regrade import Graders
 from parley.server.gateways.use import GatewayUse
 from parley.server.gateways.vault import GatewayVault
 from parley.server.hooks.caller import HookCaller, HookLimits
@@ -96,6 +97,7 @@ class Services:
     hooks: HookMaker
     resources: ResourceReader
     direct: DirectEvaluations
+    graders: Graders
     channel_rules: ChannelRules
     messenger: Messenger
     stream_rules: StreamRules
@@ -193,6 +195,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         hooks=HookMaker(hook_caller_of(settings, calls, clock), HookVault(database, keyring)),
         resources=resources,
         direct=direct,
+        graders=Graders(),
         channel_rules=ChannelRules(keyring, policy),
         messenger=Messenger(calls, mailer_of(settings), keyring, clock, settings.api.public_url),
         stream_rules=StreamRules(ping_s=settings.run.sse_ping_s, check_s=settings.run.stream_check_s),

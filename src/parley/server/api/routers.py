@@ -13,6 +13,8 @@ from parley.server.agentic_tests.overview_endpoints import router as overview
 from parley.server.agentic_tests.run_endpoints import router as runs_of_tests
 from parley.server.billing.endpoints import router as billing
 from parley.server.direct.endpoints import router as direct
+from parley.server.evaluations.endpoints import router as evaluations
+from parley.server.evaluations.gate_endpoints import router as gates
 from parley.server.gateways.endpoints import router as gateways
 from parley.server.hooks.endpoints import router as hook_key
 from parley.server.notifications.endpoints import router as channels
@@ -30,6 +32,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     overview,
     export_schema,
     direct,
+    evaluations,
+    gates,
     accounts,
     billing,
     quotas,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from typing import Literal, TypeAlias
 from uuid import UUID
 
@@ -48,11 +49,11 @@ async def complete_if_scored(session: Session, scope: AccountScope, evaluation: 
     expected = evaluation.case_count * evaluation.repetitions
     found = await results_of(session, scope, evaluation.id)
     statistics: Statistics = await asyncio.to_thread(statistics_of, found, expected)
+    moment = await _this_moment(session)
     evaluation.state = "completed"
     evaluation.rated_count = statistics.counts.rated
     evaluation.statistics = figures.told(statistics).model_dump(mode="json")
-    # The moment of completion, not of the transaction's beginning: that may lie before another's.
-    evaluation.completed_at = evaluation.ended_at = await session.scalar(func.clock_timestamp().select())
+    evaluation.completed_at = evaluation.ended_at = moment
     await session.flush()
     before = await EvaluationRepository(session, scope).newest_before(evaluation, 1)
     evaluation.baseline_id = before[0].id if before else None
@@ -77,10 +78,16 @@ async def _close(
     session: Session, scope: AccountScope, evaluation: Evaluation, state: Closed, code: str, message: str
 ) -> None:
     await ResultRepository(session, scope).end_open(evaluation.id, values_of(skipped(code, message)))
-    evaluation.state = state
+    moment = await _this_moment(session)
+    evaluation.state, evaluation.ended_at = state, moment
     evaluation.error = {"code": code, "message": message}
-    evaluation.ended_at = await session.scalar(func.clock_timestamp().select())
     await session.flush()
+
+
+async def _this_moment(session: Session) -> datetime:
+    """The database's clock now; the beginning of the transaction may lie before another's end."""
+    moment: datetime = (await session.execute(func.clock_timestamp().select())).scalar_one()
+    return moment
 
 
 class Expiry:

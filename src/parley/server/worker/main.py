@@ -13,8 +13,10 @@ import uvloop
 
 from parley.server.config import Settings
 from parley.server.errors import DatabaseAway
+from parley.server.evaluations.alerts import GateAlerts
+from parley.server.evaluations.finish import Expiry
 from parley.server.kit.heap import settle_heap
-from parley.server.kit.tasks import end_tasks
+from parley.server.kit.tasks import end_tasks, ended_before
 from parley.server.logs import configure_logs
 from parley.server.notifications.deliver import Deliverer
 from parley.server.notifications.teller import Teller
@@ -35,6 +37,10 @@ from parley.server.worker.reactions import Reactions
 from parley.server.worker.watch import WatchedPreparation
 
 _log = logging.getLogger(__name__)
+
+
+class WorkerBroken(Exception):
+    """A task that goes on for ever has ended: the process leaves, to be started again whole."""
 
 
 class Worker:
@@ -65,6 +71,8 @@ class Worker:
         self._scheduler = Scheduler(services.database, starter, settings.worker.tick_s)
         teller = Teller(sends_mail=services.messenger.sends_mail)
         self._reactions = Reactions(services.database, teller, settings.worker.tick_s)
+        self._gate_alerts = GateAlerts(services.database, teller, settings.worker.tick_s)
+        self._expiry = Expiry(services.database, settings.worker.tick_s)
         self._deliverer = Deliverer(services.database, services.messenger, settings.worker.tick_s)
         retention = settings.retention
         self._retention = Retention(
@@ -78,7 +86,10 @@ class Worker:
         )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop` is set, then hand over open runs within the grace time."""
+        """Work until `stop` is set, then hand over open runs within the grace time.
+
+        Raises `WorkerBroken`, after the same hand-over, when a part of the work has ended by itself.
+        """
         async with AsyncExitStack() as opened:
             await opened.enter_async_context(self._answering())
             opened.push_async_callback(self._queueing.aclose)
@@ -89,11 +100,13 @@ class Worker:
                 asyncio.create_task(self._sweep.run(), name="sweep"),
                 asyncio.create_task(self._scheduler.run(), name="schedules"),
                 asyncio.create_task(self._reactions.run(), name="reactions"),
+                asyncio.create_task(self._gate_alerts.run(), name="gate-alerts"),
+                asyncio.create_task(self._expiry.run(), name="expiry"),
                 asyncio.create_task(self._deliverer.run(), name="deliveries"),
                 asyncio.create_task(self._retention.run(), name="retention"),
             )
             opened.push_async_callback(end_tasks, *ticks)
-            await stop.wait()
+            broken = await ended_before(stop, *ticks, self._executor.heartbeat, self._consumer.task)
             _log.info("stopping: handing over %d open runs", self._executor.held)
             self._consumer.stop_taking()
             await end_tasks(*ticks)
@@ -103,6 +116,8 @@ class Worker:
                     await self._deliverer.drain()
             except TimeoutError:
                 _log.error("grace time over: %d runs are left to their leases", self._executor.held)
+        if broken is not None:
+            raise WorkerBroken(broken.get_name())
 
     @asynccontextmanager
     async def _answering(self) -> AsyncIterator[None]:
