@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.base import AXE_FILE_PATH  # type: ignore[import-untyped]
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
 
 from tests.stage import Stage
 from tests.stage import stage as stage
@@ -32,6 +32,7 @@ FLAGS = (
 )
 WIDE = (1280, 860)
 NARROW = (390, 844)
+expect.set_options(timeout=20_000)
 _AXE = Path(AXE_FILE_PATH).read_text()
 _RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],

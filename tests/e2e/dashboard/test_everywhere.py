@@ -33,7 +33,9 @@ async def test_links_reload_and_back_lead_where_they_should(dashboard: Seen, sta
 
 async def test_pages_are_reached_by_keyboard_alone(dashboard: Seen) -> None:
     page = dashboard.page
-    await dashboard.open("/")
+    await dashboard.open("/evaluations")
+    await page.get_by_role("heading", level=1).wait_for()
+    await page.bring_to_front()
     await page.keyboard.press("Tab")
     await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     for name in ("Parley", "Overview", "Tests"):

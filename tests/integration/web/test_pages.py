@@ -36,6 +36,7 @@ async def test_files_of_this_version_are_kept_for_good(client: httpx.AsyncClient
     assert answer.headers.items() >= GUARDS.items()
     old = await client.get("/static/0123456789abcdef/app.js")
     assert (old.content, old.headers["cache-control"]) == (answer.content, "no-cache")
+    assert (await client.get("/static/0123456789abcdef/pages/tests.js")).status_code == 404
 
 
 async def test_files_are_pressed_for_those_who_take_it(client: httpx.AsyncClient, services: Services) -> None:

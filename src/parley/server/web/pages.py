@@ -47,9 +47,10 @@ async def static(
     accept_encoding: AcceptEncoding = "",
     if_none_match: IfNoneMatch = "",
 ) -> Response:
-    """A file of this version, or of another one for as long as both are served: then it is not kept."""
+    """A file of this version. While a release is on its way, another version's frame gets this one's files,
+    not to be kept; its pages get none, so that a tab of an earlier release reloads instead of mixing both."""
     asset = assets.find(path)
-    if asset is None:
+    if asset is None or (version != assets.version and path.startswith("pages/")):
         raise NotFound("There is nothing at this address.")
     lasting = _FOR_GOOD if version == assets.version else "no-cache"
     return _answer(asset, accept_encoding, if_none_match, {"Cache-Control": lasting})

@@ -22,6 +22,15 @@ function toSignIn() {
   navigate(`/sign-in${next}`, { replace: true });
 }
 
+/** A tab of an earlier release finds no more pages; once it reloads, it is of this one. */
+function reloadsForRelease() {
+  const last = Number(sessionStorage.getItem("parley-reloaded") ?? 0);
+  if (Date.now() - last < 30_000) return false;
+  sessionStorage.setItem("parley-reloaded", String(Date.now()));
+  location.reload();
+  return true;
+}
+
 async function show(path) {
   const route = routeOf(path);
   let next;
@@ -29,6 +38,7 @@ async function show(path) {
     const module = await route.load();
     next = { route, Page: module.default, title: module.title };
   } catch (error) {
+    if (error instanceof TypeError && reloadsForRelease()) return;
     next = { route, error };
   }
   if (place.value.path !== path) return;
