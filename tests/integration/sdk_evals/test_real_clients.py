@@ -160,7 +160,7 @@ async def test_judge_that_answers_nonsense_is_an_error(endpoint: Endpoint) -> No
 async def test_deadline_reaches_the_judge_s_socket(endpoint: Endpoint) -> None:
     endpoint.judge_hangs = True
     async with openai.AsyncOpenAI(base_url=endpoint.url, api_key="k", max_retries=0) as client:
-        record = await evals(endpoint, client, limits=Limits(judge_s=0.2)).run()
+        record = await evals(endpoint, client, limits=Limits(judge_s=1)).run()
     assert (record.status, codes(record)) == ("error", ["judge_overdue"])
     async with asyncio.timeout(5):
         await endpoint.judge_left.wait()

@@ -47,15 +47,19 @@ class LiveRun:
 
     def hear(self, event: Progress) -> None:
         """One event."""
-        attempt = event.attempt
-        if attempt is not None and event.type == "case-completed":
-            self._under_way.pop(attempt.attempt_id, None)
-            self._ended(attempt)
-        elif attempt is not None:
-            phase = event.phase or self._under_way.get(attempt.attempt_id, (attempt, "begins"))[1]
-            self._under_way[attempt.attempt_id] = (attempt, phase)
+        if event.attempt is None:
+            return
+        has_ended = event.type == "case-completed"
+        self._note(event.attempt, event.phase, has_ended)
         if self._live:
             self._live.update(self._table())
+        if has_ended:
+            self._ended(event.attempt)
+
+    def _note(self, attempt: AttemptRecord, phase: str | None, has_ended: bool) -> None:
+        before = self._under_way.pop(attempt.attempt_id, (attempt, "begins"))
+        if not has_ended:
+            self._under_way[attempt.attempt_id] = (attempt, phase or before[1])
 
     def _ended(self, attempt: AttemptRecord) -> None:
         mark, style = _MARKS[attempt.status]
