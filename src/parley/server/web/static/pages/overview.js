@@ -9,7 +9,7 @@ import { Money } from "../components/money.js";
 import { Empty, Loaded } from "../components/states.js";
 import { Table } from "../components/table.js";
 import { Time } from "../components/time.js";
-import { Spend } from "./overview/spend.js";
+import { Spend } from "../overview/spend.js";
 
 export const title = "Overview";
 

@@ -1,10 +1,10 @@
 // What was spent, day by day.
-import { get } from "../../api.js";
-import { html } from "../../html.js";
-import { useLoad } from "../../load.js";
-import { Chart, colour } from "../../components/chart.js";
-import { dollars, Money } from "../../components/money.js";
-import { Loaded } from "../../components/states.js";
+import { get } from "../api.js";
+import { html } from "../html.js";
+import { useLoad } from "../load.js";
+import { Chart, colour } from "../components/chart.js";
+import { dollars, Money } from "../components/money.js";
+import { Loaded } from "../components/states.js";
 
 const DAY_MS = 86_400_000;
 const today = () => Math.floor(Date.now() / DAY_MS) * DAY_MS;
