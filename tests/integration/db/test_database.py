@@ -251,13 +251,13 @@ async def test_block_stopped_while_the_server_says_nothing_holds_nobody_up(
 
 async def test_server_that_says_farewell_is_a_database_away(database: Database) -> None:
     """Between its last words and the end of the connection a statement is refused by the driver."""
+    translated = RuntimeError("what SQLAlchemy makes of it")
+    translated.__cause__ = _farewell()
     with pytest.raises(DatabaseAway):
         async with database.raw():
             raise _farewell()
     with pytest.raises(DatabaseAway):
         async with database.session():
-            translated = RuntimeError("what SQLAlchemy makes of it")
-            translated.__cause__ = _farewell()
             raise exc.InternalError("SELECT 1", {}, translated)
     async with database.raw() as connection:
         assert await connection.fetchval("SELECT 7") == 7

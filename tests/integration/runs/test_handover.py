@@ -12,6 +12,8 @@ from parley.server.conversation.guard import HANDED_OVER
 from parley.server.journal.keep import Journal
 from parley.server.llm.demo import Hang, Rule, opinion
 from parley.server.runs.execute import Executor
+from parley.server.wiring import open_services
+from parley.server.worker.main import Worker, WorkerBroken
 from tests.event_order import assert_in_order, assert_one_end
 from tests.stage import Stage, told, until
 from tests.stories_told import EVENTFUL_FIELDS, eventful
@@ -268,11 +270,15 @@ async def test_cancellation_that_meets_no_worker_waits_for_the_next(stage: Stage
 
 async def test_stalled_worker_that_wakes_after_its_lease_writes_nothing(stage: Stage) -> None:
     """The old holder's entry is refused, and it lets go; the new holder's stand."""
+
+    async def asleep(*_: Any) -> None:
+        await asyncio.Event().wait()
+
     stage.llms.configure(gap_ms=5)
     async with stage.worker() as first:
         path = await stage.start(await stage.make_test(**FIELDS))
         await until(lambda: stage.llms.stats.by_llm.get("assistant") == 1)
-        first.executor._heartbeat.cancel()
+        first.executor._renew = first.executor._look = asleep
         await let_lease_end(stage, path)
         async with stage.worker():
             run = await stage.finished(path)
@@ -280,6 +286,23 @@ async def test_stalled_worker_that_wakes_after_its_lease_writes_nothing(stage: S
     assert run["state"] == "succeeded"
     await assert_sound(stage, path)
     assert_in_order(await stage.events(path))
+
+
+@pytest.mark.parametrize("part", ["sweep", "run-heartbeat", "queue-consumer", "reactions"])
+async def test_worker_of_which_a_part_has_ended_hands_over_and_leaves(stage: Stage, part: str) -> None:
+    """C159: the process must not live on and do only half of its work."""
+    stage.play(Rule((Hang(2),), part="assistant"))
+    async with open_services(stage.settings) as services:
+        working = asyncio.create_task(Worker(services).run(asyncio.Event()))
+        await stage.start(await stage.make_test(**FIELDS))
+        await until(lambda: stage.llms.stats.by_llm.get("assistant"))
+        [task] = [task for task in asyncio.all_tasks() if task.get_name() == part]
+        task.cancel()
+        with pytest.raises(WorkerBroken, match=part):
+            await asyncio.wait_for(working, 10)
+    assert await stage.rows("SELECT state, lease_token FROM runs") == [
+        {"state": "running", "lease_token": None}
+    ]
 
 
 async def test_run_that_breaks_our_code_ends_and_says_so(

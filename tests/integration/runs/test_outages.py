@@ -16,6 +16,7 @@ from redis.exceptions import ReadOnlyError
 
 from parley.server.config import DatabaseSettings, RedisSettings, Settings
 from parley.server.errors import DatabaseAway
+from parley.server.journal.bus import Publisher
 from parley.server.journal.keep import Journal
 from parley.server.llm.demo import Hang, Rule, Say, opinion
 from parley.server.runs import finish as runs_finish
@@ -132,18 +133,36 @@ class TestRedisCut:
         assert_in_order(reading.frames)
 
 
-async def test_redis_that_may_not_be_written_makes_no_half_run(
+async def test_redis_that_may_not_be_written_makes_no_half_run_and_no_slow_stream(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """C160: a failover answers READONLY."""
+    """C160: a failover answers READONLY. What can still be read looks alive, and brings nothing."""
 
     async def refuse(*_: Any, **__: Any) -> None:
         raise ReadOnlyError("You can't write against a read only replica.")
 
-    monkeypatch.setattr("arq.connections.ArqRedis.enqueue_job", refuse)
+    monkeypatch.setattr("parley.server.journal.hub.PROVE_S", 0)
+    stage.llms.configure(gap_ms=3)
+    async with stage.worker():
+        with monkeypatch.context() as read_only:
+            read_only.setattr("redis.asyncio.client.Pipeline.execute", refuse)
+            read_only.setattr("redis.asyncio.client.Redis.set", refuse)
+            path = await stage.start(await stage.make_test(**PLAIN))
+            assert_in_order(await stage.events(path))
+            assert stage.services.hub._is_live is False
+        await until(lambda: stage.services.hub._is_live)
+    assert (await stage.read(path))["state"] == "succeeded"
+
+
+async def test_stream_of_a_run_whose_worker_does_not_reach_the_bus_is_told_by_the_journal(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("parley.server.runs.watch.SILENCE_S", 0.1)
+    monkeypatch.setattr(Publisher, "_flush_for_ever", asyncio.Event().wait)
     async with stage.worker():
         path = await stage.start(await stage.make_test(**PLAIN))
-        assert (await stage.finished(path))["state"] == "succeeded"
+        assert_in_order(await stage.events(path))
+    assert stage.services.hub._is_live
 
 
 async def test_stream_resumed_while_the_database_is_away_repeats_nothing(

@@ -154,3 +154,25 @@ async def test_ended_process_ends_who_waits() -> None:
     group.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
+
+
+async def test_group_that_nobody_waits_for_is_not_written_later() -> None:
+    """A process that lets its runs go while the database is away writes nothing of them once it is back."""
+    written: list[str] = []
+    is_back = asyncio.Event()
+
+    async def write(items: Sequence[str]) -> list[str | Exception]:
+        await is_back.wait()
+        written.extend(items)
+        return list(items)
+
+    groups = Groups(write)
+    gone = await adding(groups, "a", "b")
+    for task in gone:
+        task.cancel()
+    await settle()
+    is_back.set()
+    [stays] = await adding(groups, "c")
+    await settle()
+    assert await stays == "c"
+    assert written == ["c"]

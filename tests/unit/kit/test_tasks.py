@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from parley.server.kit import tasks
-from parley.server.kit.tasks import end_tasks
+from parley.server.kit.tasks import end_tasks, ended_before
 
 
 @pytest.fixture(autouse=True)
@@ -53,3 +53,21 @@ async def test_what_a_task_raises_is_dropped() -> None:
 
 async def test_nothing_to_end_is_fine() -> None:
     await end_tasks()
+
+
+async def test_task_that_ends_by_itself_is_noticed() -> None:
+    async def broken() -> None:
+        raise RuntimeError
+
+    for_ever = asyncio.create_task(asyncio.Event().wait())
+    ends = asyncio.create_task(broken())
+    assert await ended_before(asyncio.Event(), for_ever, ends) is ends
+    await end_tasks(for_ever, ends)
+
+
+async def test_stop_that_was_asked_for_is_no_task_that_ended() -> None:
+    stop = asyncio.Event()
+    for_ever = asyncio.create_task(asyncio.Event().wait())
+    asyncio.get_running_loop().call_soon(stop.set)
+    assert await ended_before(stop, for_ever) is None
+    await end_tasks(for_ever)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from importlib.metadata import version
@@ -31,6 +33,8 @@ from parley.server.kit.tasks import end_tasks
 from parley.server.telemetry.watch import Watch
 from parley.server.web.pages import router as dashboard
 from parley.server.wiring import Services
+
+_log = logging.getLogger(__name__)
 
 _EVERYWHERE = answers_with(
     InvalidRequest, MissingKey, InvalidKey, RequestsLimited, InternalError, DatabaseAway
@@ -98,13 +102,23 @@ def _middleware(api: ApiSettings, watch: Watch) -> list[Middleware]:
     return layers
 
 
+def _leave(task: asyncio.Task[None]) -> None:
+    """What goes on for ever has ended: the process leaves as if asked to, to be started again whole."""
+    _log.critical("%s has ended by itself; the process leaves", task.get_name())
+    signal.raise_signal(signal.SIGTERM)
+
+
 def _lifespan(services: Services) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(run()) for run in services.background]
+        tasks = [asyncio.create_task(run(), name=run.__qualname__) for run in services.background]
+        for task in tasks:
+            task.add_done_callback(_leave)
         try:
             yield
         finally:
+            for task in tasks:
+                task.remove_done_callback(_leave)
             await end_tasks(*tasks)
             with suppress(DatabaseAway):
                 await services.last_used.flush()

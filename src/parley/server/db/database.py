@@ -67,8 +67,12 @@ class Database:
         session = Session(self.engine, expire_on_commit=False)
         try:
             async with session:
-                yield session
-                await session.commit()
+                try:
+                    yield session
+                    await session.commit()
+                except TimeoutError:
+                    await session.invalidate()  # who does not answer is not asked to roll back
+                    raise
         except Exception as fault:
             if is_away(fault):
                 raise DatabaseAway from fault

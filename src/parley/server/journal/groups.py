@@ -36,7 +36,7 @@ class Groups(Generic[T, R]):
     def __init__(self, write: Callable[[Sequence[T]], Awaitable[Sequence[R | Exception]]]) -> None:
         self._write = write
         self._waiting: list[_Waiting[T, R]] = []
-        self._under_way: dict[asyncio.Task[None], frozenset[Hashable]] = {}
+        self._under_way: dict[asyncio.Task[None], Sequence[_Waiting[T, R]]] = {}
         self._newest: asyncio.Task[None] | None = None
         """The group that others wait for, until it is written or slow."""
 
@@ -46,7 +46,18 @@ class Groups(Generic[T, R]):
         self._waiting.append(waiting)
         if self._newest is None:
             self._send()
-        return await waiting.written
+        try:
+            return await waiting.written
+        except asyncio.CancelledError:
+            self._stop_what_nobody_waits_for()
+            raise
+
+    def _stop_what_nobody_waits_for(self) -> None:
+        """Who was ended while the database is away must not write once it is back."""
+        self._waiting = [one for one in self._waiting if not one.written.done()]
+        for task, group in self._under_way.items():
+            if all(one.written.done() for one in group):
+                task.cancel()
 
     def _send(self) -> None:
         """Let the next group leave, if there is one."""
@@ -55,12 +66,12 @@ class Groups(Generic[T, R]):
             return
         nobodys = contextvars.Context()  # a group belongs to none of the runs in it
         self._newest = task = asyncio.create_task(self._carry(group), name="write-group", context=nobodys)
-        self._under_way[task] = frozenset(one.owner for one in group)
+        self._under_way[task] = group
         task.add_done_callback(self._arrived)
         asyncio.get_running_loop().call_later(SLOW_S, self._let_pass, task)
 
     def _next_group(self) -> list[_Waiting[T, R]]:
-        busy = frozenset().union(*self._under_way.values()) if self._under_way else frozenset()
+        busy = {one.owner for group in self._under_way.values() for one in group}
         group: list[_Waiting[T, R]] = []
         left: list[_Waiting[T, R]] = []
         for one in self._waiting:

@@ -16,6 +16,8 @@ from parley.server.journal.bus import EXPIRE_S, FLUSH_S, BusMessage, read_messag
 BLOCK_MS = 2_000
 BATCH = 200
 RETRY_S = 1.0
+PROVE_S = 2.0
+"""How often the hub writes: a Redis that can only be read brings nothing new, and says no word of it."""
 BACKLOG = 2_000
 """Messages a slow watcher may be behind; beyond it, the journal is read instead."""
 
@@ -68,6 +70,7 @@ class Hub:
         self._poke_key = f"{prefix}:hub:{uuid4()}"
         self._poke_place: bytes = b"0-0"
         self._is_live = True
+        self._proved_at = 0.0
 
     @asynccontextmanager
     async def watch(self, run_id: UUID) -> AsyncIterator[Watch]:
@@ -99,6 +102,7 @@ class Hub:
         while True:
             try:
                 await self._read_once()
+                await self._prove()
                 self._set_live(True)
             except (RedisError, OSError) as error:
                 if self._is_live:
@@ -109,6 +113,14 @@ class Hub:
                 # One message nobody can read must not end the streams of all others.
                 _log.exception("live bus: a batch was dropped, watchers read the journal")
                 await asyncio.sleep(RETRY_S)
+
+    async def _prove(self) -> None:
+        """Write something now and then. Raises `RedisError` if that is refused."""
+        now = asyncio.get_running_loop().time()
+        if self._is_live and now - self._proved_at < PROVE_S:
+            return
+        await self._redis.set(f"{self._poke_key}:proof", b"", ex=EXPIRE_S)
+        self._proved_at = now
 
     async def _read_once(self) -> None:
         places: dict[str | bytes, bytes] = {self._poke_key: self._poke_place}

@@ -1,4 +1,4 @@
-"""Ending tasks for sure."""
+"""Ending tasks for sure, and noticing those that end by themselves."""
 
 from __future__ import annotations
 
@@ -20,3 +20,13 @@ async def end_tasks(*tasks: asyncio.Task[Any]) -> None:
             task.cancel()
         _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN_S)
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def ended_before(stop: asyncio.Event, *tasks: asyncio.Task[Any]) -> asyncio.Task[Any] | None:
+    """Wait until `stop` is set, None, or until one of `tasks`, which were to go on for ever, has ended."""
+    stopping = asyncio.create_task(stop.wait(), name="until-stopped")
+    try:
+        await asyncio.wait((stopping, *tasks), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await end_tasks(stopping)
+    return None if stop.is_set() else next(task for task in tasks if task.done())

@@ -69,6 +69,12 @@ class Consumer:
             await asyncio.wait(self._jobs, timeout=SETTLE_S)
         await end_tasks(*self._jobs)
 
+    @property
+    def task(self) -> asyncio.Task[None]:
+        """What takes jobs for as long as the consumer is entered."""
+        assert self._task is not None
+        return self._task
+
     def stop_taking(self) -> None:
         """Take no more jobs; those under way go on."""
         self._takes_jobs = False

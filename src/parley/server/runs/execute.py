@@ -68,6 +68,12 @@ class Executor:
         await end_tasks(*(one.task for one in self._held.values() if one.task))
 
     @property
+    def heartbeat(self) -> asyncio.Task[None]:
+        """What renews the leases for as long as the executor is entered."""
+        assert self._heartbeat is not None
+        return self._heartbeat
+
+    @property
     def free(self) -> int:
         """How many more runs this process takes now."""
         return 0 if self._is_draining else max(0, self._limits.concurrency - len(self._held))

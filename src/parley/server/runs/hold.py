@@ -78,7 +78,7 @@ class Holding:
                     return True
                 else:
                     await self._keep(event, prepared.tariff)
-        await release(self._stores.database, self._lease)
+        await patiently(lambda: release(self._stores.database, self._lease))
         return False
 
     async def give_up(self) -> None:

@@ -17,7 +17,8 @@ from parley.server.journal.keep import Journal
 
 POLL_S = 1.0
 """How often the journal is read while the live bus is away (product contract)."""
-
+SILENCE_S = 5.0
+"""After how much silence of a bus that lives the journal is read: the worker may not reach it."""
 
 _PLACE = re.compile(r"(\d{1,9})(?::(\d{1,9}))?")
 
@@ -86,8 +87,9 @@ class RunWatcher:
 
     async def _listen(self, watch: Watch) -> bool:
         """Take what comes. False after a long silence."""
-        waited_s, step_s = 0.0, self._ping_s if watch.is_live else POLL_S
+        waited_s = 0.0
         while waited_s < self._ping_s:
+            step_s = SILENCE_S if watch.is_live else POLL_S
             messages = await watch.next(min(step_s, self._ping_s - waited_s))
             for message in messages:
                 await self._take(message)
@@ -96,7 +98,6 @@ class RunWatcher:
                 waited_s += step_s
             if self._waiting or self._is_over:
                 return True
-            step_s = self._ping_s if watch.is_live else POLL_S
         return False
 
     async def _take(self, message: BusMessage) -> None:
