@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from parley.engine.script.record import RunRecord
+from parley.engine.script.record import UNKNOWN, RunRecord
 from parley.engine.script.shapes import Suite
 from parley.engine.script.status import RANKED, Counts
 from parley.engine.script.work import Stopping
@@ -65,9 +65,7 @@ async def _run_all(
                     stopping=stopping,
                 )
             records.append(record)
-            console.print(
-                f"{suite.id}: {_told(record.counts)}, {record.duration_ms / 1000:.1f} s", highlight=False
-            )
+            console.print(_summary(record), highlight=False)
     return Outcome(records=records, interrupted=stopping.requested)
 
 
@@ -120,6 +118,12 @@ def _refuse_unknown(what: str, asked: list[str] | None, known: list[str]) -> Non
     for name in asked or ():
         if name not in known:
             raise EvalsMisconfigured(f"There is no {what} {name!r}; there are {', '.join(known)}.")
+
+
+def _summary(record: RunRecord) -> str:
+    unknown = [name for name in ("commit", "app_version") if getattr(record, name) == UNKNOWN]
+    doubt = f" ({' and '.join(unknown).replace('_', ' ')} unknown)" if unknown else ""
+    return f"{record.suite_id}: {_told(record.counts)}, {record.duration_ms / 1000:.1f} s{doubt}"
 
 
 def _told(counts: Counts) -> str:
