@@ -58,9 +58,9 @@ def test_one_seed_holds() -> None:
 
 @pytest.mark.e2e
 @pytest.mark.timeout(WITHIN_S + 30)
-@pytest.mark.parametrize("scene", ["kill", "flush", "deploy"])
+@pytest.mark.parametrize("scene", ["kill", "flush", "deploy", "stop-in-silence"])
 def test_scene_holds(scene: str) -> None:
-    """C151: a killed worker, an emptied Redis, SIGTERM to everything, amid a hundred conversations."""
+    """C151: a killed worker, an emptied Redis, SIGTERM to everything, also where the databases say nothing."""
     done = harness("--scene", scene)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -42,7 +42,7 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seed", type=int, default=None, help="replays a run; drawn and printed without one")
-    parser.add_argument("--conversations", type=int, default=240)
+    parser.add_argument("--conversations", type=int, default=200)
     parser.add_argument(
         "--seconds", type=float, default=60, help="over which customers come and faults strike"
     )

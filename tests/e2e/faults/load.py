@@ -22,8 +22,13 @@ from tests.stage import DIRECT, GATEWAY_PRICES, GOAL, Frame, frames_of, is_termi
 
 HANGS_S: Final = 60.0
 """An answer that takes longer than this, with every fault shorter, is no answer."""
+_LOST_WAIT_S: Final = 0.5
 _STREAM_SILENCE_S: Final = 20.0
 _LOST: Final = (aiohttp.ClientError, OSError, TimeoutError)
+
+
+def _told_to_wait_s(answer: aiohttp.ClientResponse) -> float:
+    return float(answer.headers.get("Retry-After", _LOST_WAIT_S))
 
 
 @dataclass(slots=True)
@@ -136,11 +141,12 @@ class Customers:
 
     async def _watch(self, run: WatchedRun) -> None:
         while not run.is_over:
-            raw = bytearray()
+            raw, wait_s = bytearray(), _LOST_WAIT_S
             headers = {"Last-Event-ID": run.frames[-1].id} if run.frames else {}
             try:
                 async with self._ask("GET", f"{run.path}/events", run.account, headers=headers) as answer:
                     self._judge(answer, "GET events", (200, 503))
+                    wait_s = _told_to_wait_s(answer)
                     if answer.status == 200:
                         run.connections += 1
                         async for piece in answer.content.iter_any():
@@ -149,7 +155,7 @@ class Customers:
                 self.seen.lost_requests += 1
             run.frames += frames_of(raw)
             if not run.is_over:
-                await asyncio.sleep(self._draw.uniform(0.1, 0.5))
+                await asyncio.sleep(wait_s * self._draw.uniform(1, 2))
 
     async def _insist(self, path: str, tenant: Tenant, headers: dict[str, str]) -> dict[str, Any]:
         """POST until it is taken."""
@@ -162,11 +168,13 @@ class Customers:
                     if answer.status in (200, 202):
                         data: dict[str, Any] = content["data"]
                         return data
+                    wait_s = _told_to_wait_s(answer)
             except _LOST:
                 self.seen.lost_requests += 1
+                wait_s = _LOST_WAIT_S
             finally:
                 self._timed(path, time.monotonic() - began)
-            await asyncio.sleep(self._draw.uniform(0.2, 1.0))
+            await asyncio.sleep(wait_s * self._draw.uniform(1, 2))
 
     async def _must(self, method: str, path: str, tenant: Tenant, body: dict[str, Any]) -> dict[str, Any]:
         async with self._ask(method, path, tenant, json=body) as answer:

@@ -27,11 +27,11 @@ from tests.factories.accounts import make_tenant
 from tests.stage import until
 
 LEASE_S: Final = 5.0
-SHOPS: Final = 10
+SHOPS: Final = 6
 _DIRECT_SHARE: Final = 0.12
 CALM_S: Final = 90.0
 """How long everything may take to come to its end after the last fault."""
-_PACE: Final = {"latency_ms": 200.0, "gap_ms": 10.0}
+_PACE: Final = {"latency_ms": 150.0, "chunks": 8, "gap_ms": 30.0}
 _SETTINGS: Final = {
     "PARLEY_SECRET_KEYS": "a secret of this run alone and long enough",
     "PARLEY_PROFILE_LOW_USER": "user",

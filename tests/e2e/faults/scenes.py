@@ -13,14 +13,27 @@ LONGEST_WAIT_S: Final = LEASE_S + 15
 _MIDDLE_S: Final = 6.0
 
 
-def _scene(*faults: Fault) -> Order:
-    return Order(conversations=100, seconds=5, faults=faults, longest_wait_s=LONGEST_WAIT_S)
+def _scene(*faults: Fault, longest_wait_s: float | None = LONGEST_WAIT_S) -> Order:
+    return Order(conversations=100, seconds=5, faults=faults, longest_wait_s=longest_wait_s)
 
 
 SCENES: Final[Mapping[str, Order]] = {
     "kill": _scene(Fault(at_s=_MIDDLE_S, kind="kill", target="worker-1", for_s=1)),
     "flush": _scene(Fault(at_s=_MIDDLE_S, kind="redis-flush", target="redis", for_s=0)),
     "deploy": _scene(
-        *(Fault(at_s=_MIDDLE_S, kind="stop", target=process, for_s=0.1) for process in PROCESSES)
+        *(Fault(at_s=_MIDDLE_S, kind="stop", target=process, for_s=0.1) for process in PROCESSES),
+        longest_wait_s=None,  # with everything stopped at once, it is as long as a start takes
+    ),
+    "stop-in-silence": _scene(
+        *(
+            Fault(at_s=_MIDDLE_S, kind=f"{server}-silent", target=process, for_s=25)
+            for server in ("postgres", "redis")
+            for process in ("api", "worker-1")
+        ),
+        *(
+            Fault(at_s=_MIDDLE_S + 1, kind="stop", target=process, for_s=0.1)
+            for process in ("api", "worker-1")
+        ),
+        longest_wait_s=None,
     ),
 }
