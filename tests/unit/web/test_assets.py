@@ -40,7 +40,7 @@ def test_every_file_of_others_is_accounted_for() -> None:
 
 
 def modules(assets: Assets) -> list[str]:
-    return [path for path in assets.paths if path.endswith(".js") and path != "theme.js"]
+    return [path for path in assets.paths if path.endswith(".js") and path != "early.js"]
 
 
 def test_every_import_leads_to_a_file(assets: Assets) -> None:
@@ -120,7 +120,7 @@ def test_no_page_is_heavier_than_promised(assets: Assets) -> None:
         found = [assets.find(path) for path in paths]
         return sum(len(one.pressed or one.content) for one in found if one is not None)
 
-    frame = {*assets.needed_by(ENTRY), "theme.js", "icon.svg"}
+    frame = {*assets.needed_by(ENTRY), "early.js", "icon.svg"}
     frame |= {path for path in assets.paths if path.endswith(".css")}
     charts = {"vendor/uplot.js"}
     for page in (path for path in assets.paths if path.startswith("pages/")):

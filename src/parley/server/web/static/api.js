@@ -47,10 +47,11 @@ export async function request(method, path, { query, body, headers = {}, signal 
       code: "unreachable",
     });
   }
-  return read(answer);
+  return readAnswer(answer);
 }
 
-async function read(answer) {
+/** What an answer of the API says; throws `ApiError`. */
+export async function readAnswer(answer) {
   const isJson = answer.headers.get("Content-Type")?.startsWith("application/json");
   const content = isJson ? await answer.json() : { data: await answer.text() };
   if (answer.ok) return { ...content, headers: answer.headers };
