@@ -19,6 +19,7 @@ import httpx
 import pytest
 import structlog
 from fastapi import FastAPI
+from hypothesis import settings as hypothesis_settings
 from pydantic import SecretStr
 
 from parley.server.api.app import create_app
@@ -50,6 +51,10 @@ SECRET_KEY = "a secret key for tests, long enough"
 _EMPTY_ALL = ";".join(
     f'DELETE FROM "{table.name}"' for table in reversed(Table.metadata.sorted_tables) if table.name != "plans"
 )
+
+# How long an example takes says more about the machine than about the code.
+hypothesis_settings.register_profile("untimed", deadline=None)
+hypothesis_settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session", autouse=True)

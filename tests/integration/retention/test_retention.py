@@ -196,6 +196,17 @@ async def test_heavy_runs_are_removed_in_smaller_batches_rather_than_never(
     assert await run_ids(database) == set()
 
 
+async def test_a_row_that_is_too_heavy_by_itself_does_not_keep_the_others(
+    database: Database, hurried: Database, tenant: Tenant, caplog: pytest.LogCaptureFixture
+) -> None:
+    await make_runs(database, tenant.scope, await make_test(database, tenant.scope), entries=1)
+    await make_notifications(database, tenant.scope, 3, days_ago=31)
+    async with slow_removals(database, "entries", seconds=3):
+        done = await retention_of(hurried).once()
+    assert (done.removed["runs"], done.removed["notifications"], done.faults) == (0, 3, 1)
+    assert "some runs could not be removed" in caplog.text
+
+
 async def test_a_pass_that_was_killed_is_gone_on_with(
     database: Database, settings: Settings, tenant: Tenant
 ) -> None:

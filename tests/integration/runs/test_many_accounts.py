@@ -51,7 +51,8 @@ def stage_settings(stage_settings: Settings) -> Settings:
     return dataclasses.replace(
         stage_settings,
         database=DatabaseSettings(url=url, pool_size=4, pool_overflow=2, pool_timeout_s=30),
-        worker=WorkerSettings(lease_s=2, heartbeat_s=0.5, tick_s=0.2, shutdown_grace_s=5, concurrency=60),
+        # A lease that a busy machine lets run out by itself would be a fault of the machine's, not of ours.
+        worker=WorkerSettings(lease_s=6, heartbeat_s=1, tick_s=0.2, shutdown_grace_s=5, concurrency=60),
     )
 
 
@@ -93,7 +94,7 @@ class Crowd:
         for _ in range(kills):
             await asyncio.sleep(chance.uniform(0.2, 1.0))
             victim, opened = self._workers.pop(chance.randrange(len(self._workers)))
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(4 * PATIENCE_S):
                 await victim.kill()
                 await opened.aclose()
             await self._join()
@@ -104,7 +105,7 @@ async def all_ended(stage: Stage) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(420)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("runs", "kills"), [(150, 5), (1_000, 20)], ids=["small", "whole"])
 async def test_slots_order_and_books_hold_while_workers_are_killed(
     stage: Stage, runs: int, kills: int
@@ -127,7 +128,7 @@ async def test_slots_order_and_books_hold_while_workers_are_killed(
             group.create_task(crowd.keep_killing(kills))
             for number, count in enumerate(shares):
                 group.create_task(with_runs(stage, number, count, turn))
-        await until(lambda: all_ended(stage), timeout_s=300)
+        await until(lambda: all_ended(stage), timeout_s=600)
     await assert_nothing_was_lost(stage, runs)
 
 

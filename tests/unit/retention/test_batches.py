@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncpg
 import pytest
 
+from parley.server.errors import DatabaseAway
 from parley.server.retention.batches import Batches
 
 
@@ -38,6 +39,19 @@ async def test_a_batch_that_takes_too_long_is_tried_again_smaller() -> None:
     assert await batches.drain(heap.remove) == 1_000
     assert heap.rows == 0
     assert heap.asked[:4] == [200, 50, 12, 3]
+
+
+async def test_a_timeout_that_is_told_as_a_database_away_is_tried_smaller_too() -> None:
+    heap = Heap(rows=100, can_do=7)
+
+    async def remove(limit: int) -> int:
+        try:
+            return await heap.remove(limit)
+        except asyncpg.QueryCanceledError as fault:
+            raise DatabaseAway from fault
+
+    assert await Batches(50).drain(remove) == 100
+    assert heap.asked[:3] == [50, 12, 3]
 
 
 async def test_the_size_grows_back() -> None:

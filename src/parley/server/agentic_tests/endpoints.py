@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from fastapi import Depends, Query, Request, Response
+from fastapi import Depends, Query, Response
 
 from parley.server.accounts.authenticator import Caller
 from parley.server.accounts.callers import requires
@@ -13,8 +13,7 @@ from parley.server.agentic_tests.answers import detail, lines
 from parley.server.agentic_tests.schedule import told
 from parley.server.agentic_tests.schemas import AgenticTestDetail, ListedAgenticTest
 from parley.server.db.dependencies import SessionDep
-from parley.server.definitions.body import read_json
-from parley.server.definitions.faults import DefinitionRefused
+from parley.server.definitions.body import sent_value
 from parley.server.definitions.offer import Offer
 from parley.server.definitions.openapi import change_schema, request_body, whole_schema
 from parley.server.definitions.schemas import Definition
@@ -44,18 +43,7 @@ DryRun: TypeAlias = Annotated[
 ]
 
 
-async def _definition_body(request: Request) -> object:
-    """The body's value with its decimals as written. Raises `InvalidRequest`."""
-    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise InvalidRequest.field("", "send it as application/json")
-    try:
-        return read_json(await request.body())
-    except DefinitionRefused as refused:
-        raise InvalidRequest.faults((fault.field, fault.problem) for fault in refused.faults) from None
-
-
-DefinitionBody: TypeAlias = Annotated[Any, Depends(_definition_body)]
+DefinitionBody: TypeAlias = Annotated[Any, Depends(sent_value)]
 
 
 def _filter(name: str, text: str | None) -> str | None:

@@ -11,10 +11,24 @@ from collections import Counter
 from decimal import Decimal
 from typing import Any, NoReturn
 
+from starlette.requests import Request
+
 from parley.server.definitions.faults import MOST_FAULTS, DefinitionRefused, Fault, path_of
 from parley.server.definitions.text import DEEPEST
+from parley.server.errors import InvalidRequest
 from parley.server.kit.strictjson import EMPTY_BODY
 from parley.server.kit.text import is_storable
+
+
+async def sent_value(request: Request) -> object:
+    """The value of a request's body, its decimals as written. Raises `InvalidRequest`."""
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise InvalidRequest.field("", "send it as application/json")
+    try:
+        return read_json(await request.body())
+    except DefinitionRefused as refused:
+        raise refused.as_answer() from None
 
 
 def read_json(raw: bytes) -> object:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from parley.server.errors import InvalidRequest
 from parley.server.kit.faults import unknown_field
 from parley.server.kit.text import is_storable
 from parley.server.kit.wording import problem_of
@@ -34,6 +35,10 @@ class DefinitionRefused(Exception):
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(dict.fromkeys(faults))
         super().__init__("; ".join(f"{fault.field or 'body'} {fault.problem}" for fault in self.faults))
+
+    def as_answer(self) -> InvalidRequest:
+        """The 400 that names them all."""
+        return InvalidRequest.faults((fault.field, fault.problem) for fault in self.faults)
 
 
 class TooManyFaults(DefinitionRefused):

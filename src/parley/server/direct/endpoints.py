@@ -20,7 +20,7 @@ from parley.server.conversation.sse import EventStream, StreamRules
 from parley.server.db.database import Database
 from parley.server.db.dependencies import DatabaseDep
 from parley.server.db.session import Session
-from parley.server.definitions.body import read_json
+from parley.server.definitions.body import sent_value
 from parley.server.definitions.faults import DefinitionRefused
 from parley.server.definitions.offer import Offer
 from parley.server.definitions.openapi import direct_schema, request_body
@@ -98,8 +98,8 @@ async def evaluate(
         raise NotResumable
     if "idempotency-key" in request.headers:
         raise InvalidRequest.field("Idempotency-Key", "is not taken here: a stream cannot be given twice")
-    body = await request.body()
-    order, quota = await _order(body, caller, database, offer, evaluations.lease_s)
+    value = await sent_value(request)
+    order, quota = await _order(value, caller, database, offer, evaluations.lease_s)
     try:
         outgoing = await evaluations.begin(order)
     except TargetGone:
@@ -117,12 +117,12 @@ async def evaluate(
 
 
 async def _order(
-    raw: bytes, caller: Caller, database: Database, offer: Offer, lease_s: float
+    value: object, caller: Caller, database: Database, offer: Offer, lease_s: float
 ) -> tuple[DirectOrder, QuotaStanding]:
     try:
-        body = read_direct(read_json(raw))
+        body = read_direct(value)
     except DefinitionRefused as refused:
-        raise InvalidRequest.faults((fault.field, fault.problem) for fault in refused.faults) from None
+        raise refused.as_answer() from None
     async with database.session() as session:
         kept = await _snapshot(session, caller, offer, body)
         return await _accounted(session, caller, kept, body.seed, lease_s)

@@ -19,6 +19,7 @@ from parley.server.conversation.narrate import Narrator
 from parley.server.conversation.parties import PartyMaker, TargetGone, tariff_of
 from parley.server.conversation.sse import Outgoing
 from parley.server.conversation.telling import Telling
+from parley.server.conversation.texts import with_texts
 from parley.server.db.database import Database
 from parley.server.definitions.snapshot import Snapshot, spec_of
 from parley.server.direct.account import SLOT_LOST, CallEnd, DirectAccount, DirectGuard
@@ -117,7 +118,7 @@ class DirectEvaluations:
         account = DirectAccount(self._database, order.account_id, order.call_id)
         guard = DirectGuard(order.standing, account)
         try:
-            snapshot = await self._with_texts(order.snapshot)
+            snapshot = await with_texts(order.snapshot, self._resources)
             spec = spec_of(snapshot, order.seed)
             parties = await self._maker.make(snapshot, spec, order.account_id, guard, self._hooks)
         except TargetGone:
@@ -132,12 +133,6 @@ class DirectEvaluations:
         task = asyncio.create_task(self._hold(holding, guard, order.call_id), name="direct-evaluation")
         self._open[order.call_id] = _Open(order.account_id, guard, task)
         return telling.outgoing
-
-    async def _with_texts(self, snapshot: Snapshot) -> Snapshot:
-        """The snapshot with its remote resources read."""
-        if snapshot.resource_texts is not None:
-            return snapshot
-        return snapshot.with_resource_texts(await self._resources.texts(snapshot.fields["resources"]))
 
     def leave(self, call_id: UUID) -> None:
         """The caller has gone: end the conversation; what was used is still settled."""

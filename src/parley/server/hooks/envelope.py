@@ -13,7 +13,7 @@ from parley.engine.spec import HookEvent
 from parley.server.hooks.keys import Credentials
 from parley.server.kit import strictjson
 from parley.server.kit.clock import rfc3339
-from parley.server.kit.signing import signature_of
+from parley.server.kit.signing import message_headers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,14 +47,10 @@ def headers_of(
     webhook_id: str, timestamp_s: int, body: bytes, credentials: Credentials | None
 ) -> dict[str, str]:
     """The headers of a call. Without a key it is neither signed, nor does it carry a nonce."""
-    headers = {
-        "Content-Type": "application/json",
-        "User-Agent": "Parley-Hooks/1",
-        "webhook-id": webhook_id,
-        "webhook-timestamp": str(timestamp_s),
-    }
+    key = None if credentials is None else credentials.key
+    headers = {"Content-Type": "application/json", "User-Agent": "Parley-Hooks/1"}
+    headers |= message_headers(key, webhook_id, timestamp_s, body)
     if credentials is not None:
-        headers["webhook-signature"] = signature_of(credentials.key, webhook_id, timestamp_s, body)
         headers["X-Request-Nonce"] = credentials.nonce
     return headers
 

@@ -18,13 +18,12 @@ def new_secret() -> str:
     return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def signature_headers(secret: str, message_id: str, timestamp_s: int, body: bytes) -> dict[str, str]:
-    """The three headers a receiver checks a message by."""
-    return {
-        "webhook-id": message_id,
-        "webhook-timestamp": str(timestamp_s),
-        "webhook-signature": signature_of(secret, message_id, timestamp_s, body),
-    }
+def message_headers(secret: str | None, message_id: str, timestamp_s: int, body: bytes) -> dict[str, str]:
+    """The headers a receiver knows a message by and, with a secret, checks it by."""
+    headers = {"webhook-id": message_id, "webhook-timestamp": str(timestamp_s)}
+    if secret is not None:
+        headers["webhook-signature"] = signature_of(secret, message_id, timestamp_s, body)
+    return headers
 
 
 def signature_of(secret: str, message_id: str, timestamp_s: int, body: bytes) -> str:

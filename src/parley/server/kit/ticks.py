@@ -12,10 +12,17 @@ from parley.server.errors import DatabaseAway
 _log = logging.getLogger(__name__)
 
 
-async def every(tick_s: float, what: str, once: Callable[[], Awaitable[object]]) -> NoReturn:
-    """Call `once` every `tick_s` seconds until cancelled. What it raises is logged, under `what`."""
+async def every(
+    tick_s: float, what: str, once: Callable[[], Awaitable[object]], *, at_once: bool = False
+) -> NoReturn:
+    """Call `once` every `tick_s` seconds until cancelled, the first time after one wait or `at_once`.
+
+    What it raises is logged, under `what`.
+    """
+    wait_s = 0.0 if at_once else tick_s
     while True:
-        await asyncio.sleep(tick_s)
+        await asyncio.sleep(wait_s)
+        wait_s = tick_s
         try:
             await once()
         except DatabaseAway:

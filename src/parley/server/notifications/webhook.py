@@ -11,7 +11,7 @@ from aiohttp import ClientSession
 
 from parley.server.kit import strictjson
 from parley.server.kit.clock import rfc3339
-from parley.server.kit.signing import signature_headers
+from parley.server.kit.signing import message_headers
 from parley.server.notifications.attempt import Attempt, refused
 from parley.server.notifications.facts import Facts, NewsKind
 from parley.server.notifications.words import Message, slack_text
@@ -49,7 +49,7 @@ async def call_webhook(
     body = strictjson.write(slack_body(news) if target.secret is None else json_body(news)).encode()
     headers = {"Content-Type": "application/json", "User-Agent": "Parley-Notifications/1"}
     if target.secret is not None:
-        headers |= signature_headers(target.secret, f"msg_{news.id.hex}", now_ms // 1000, body)
+        headers |= message_headers(target.secret, f"msg_{news.id.hex}", now_ms // 1000, body)
     try:
         answer = await call_address(
             session,

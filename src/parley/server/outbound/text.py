@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from parley.server.kit.text import storable
+from parley.engine.text import clean
 
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
 _MARKS = (
@@ -34,7 +34,7 @@ of them take quadratic time.
 def decoded_text(body: bytes, content_type: str) -> str:
     """`body` as text: by its byte order mark, else by the charset of `content_type`, else as UTF-8.
 
-    What cannot be decoded is visibly replaced. The text may hold NUL; see `storable`.
+    What cannot be decoded is visibly replaced. The text may hold NUL; see `clean`.
     """
     for mark, charset in _MARKS:
         if body.startswith(mark):
@@ -44,7 +44,7 @@ def decoded_text(body: bytes, content_type: str) -> str:
 
 def shown_text(body: bytes, content_type: str, max_chars: int) -> str:
     """The beginning of `body` as text that can be stored and shown, at most `max_chars` characters."""
-    return storable(decoded_text(body, content_type)[:max_chars])
+    return clean(decoded_text(body, content_type)[:max_chars])
 
 
 def media_type_of(content_type: str) -> str:

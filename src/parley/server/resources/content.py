@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parley.engine.simulator.blank import is_blank
-from parley.server.kit.text import storable
+from parley.engine.text import clean
 from parley.server.outbound.errors import ConnectFailed
 from parley.server.outbound.fetch import Answer
 from parley.server.outbound.text import decoded_text, media_type_of
@@ -42,7 +42,7 @@ def text_in(answer: Answer, max_bytes: int) -> str:
         raise NotText("It is not text, whatever its content type says.")
     if is_blank(text):
         raise NotText("It holds no text.")
-    return storable(text)
+    return clean(text)
 
 
 def _check_status(status: int) -> None:

@@ -36,7 +36,7 @@ class Batches:
             try:
                 found = await remove(size)
             except Exception as fault:
-                if size == 1 or not _took_too_long(fault):
+                if size == 1 or not took_too_long(fault):
                     raise
                 self.size = max(1, size // 4)
                 _log.warning("retention: %d rows took too long, now %d at once", size, self.size)
@@ -48,5 +48,11 @@ class Batches:
             await asyncio.sleep(loop.time() - began_at)
 
 
-def _took_too_long(fault: BaseException) -> bool:
-    return getattr(getattr(fault, "orig", fault), "sqlstate", None) == _QUERY_CANCELED
+def took_too_long(fault: BaseException) -> bool:
+    """Whether a statement ran into its timeout, also where that counts as a database that is away."""
+    told: BaseException | None = fault
+    while told is not None:
+        if getattr(getattr(told, "orig", told), "sqlstate", None) == _QUERY_CANCELED:
+            return True
+        told = told.__cause__
+    return False

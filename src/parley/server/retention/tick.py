@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -15,7 +14,8 @@ from parley.server.db.database import Database
 from parley.server.db.repository import SystemScope
 from parley.server.errors import DatabaseAway
 from parley.server.idempotency.service import forget_old
-from parley.server.retention.batches import Batches
+from parley.server.kit.ticks import every
+from parley.server.retention.batches import Batches, took_too_long
 from parley.server.retention.policy import RetentionRules
 from parley.server.retention.repository import RetentionRepository, TestPlace
 from parley.server.retention.targets import AccountPage, run_targets
@@ -55,17 +55,12 @@ class Retention:
 
     async def run(self) -> None:
         """Pass at once, then every tick, until cancelled."""
-        while True:
-            try:
-                done = await self.once()
-            except DatabaseAway:
-                _log.warning("retention: the database is away")
-            except Exception:
-                _log.exception("retention failed; it is tried again at the next tick")
-            else:
-                if done.removed.total():
-                    _log.info("retention removed %s", dict(+done.removed))
-            await asyncio.sleep(self._tick_s)
+        await every(self._tick_s, "retention", self._told, at_once=True)
+
+    async def _told(self) -> None:
+        done = await self.once()
+        if done.removed.total():
+            _log.info("retention removed %s", dict(+done.removed))
 
     async def once(self) -> Pass:
         """One pass over everything.
@@ -127,9 +122,9 @@ class Retention:
     async def _guarded(self, done: Pass, kind: str, batch: Callable[[int], Awaitable[int]]) -> None:
         try:
             done.removed[kind] += await self._batches.drain(batch)
-        except DatabaseAway:
-            raise
-        except Exception:
+        except Exception as fault:
+            if isinstance(fault, DatabaseAway) and not took_too_long(fault):
+                raise
             done.faults += 1
             _log.exception("retention: some %s could not be removed", kind)
 

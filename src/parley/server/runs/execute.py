@@ -26,11 +26,11 @@ OnEnd = Callable[[UUID], Awaitable[None]]
 class Limits:
     """How runs are held. Seconds, except `concurrency`: the runs of this process at once."""
 
-    concurrency: int = 50
-    lease_s: float = 30.0
-    heartbeat_s: float = 10.0
+    concurrency: int
+    lease_s: float
+    heartbeat_s: float
+    wall_time_s: float
     look_s: float = 1.0
-    wall_time_s: float = 3_600.0
 
 
 @dataclass(slots=True)

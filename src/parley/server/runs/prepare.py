@@ -8,6 +8,7 @@ from parley.engine.ports import Clock
 from parley.server.conversation.guard import ConversationGuard
 from parley.server.conversation.hooks import HookMaker
 from parley.server.conversation.parties import PartyMaker, TargetGone, tariff_of
+from parley.server.conversation.texts import with_texts
 from parley.server.db.database import Database
 from parley.server.definitions.snapshot import Snapshot, spec_of
 from parley.server.hooks.vault import RunGone
@@ -49,7 +50,7 @@ class SnapshotPreparation:
         lease, snapshot = claimed.lease, Snapshot.model_validate(claimed.definition)
         try:
             if snapshot.resource_texts is None:
-                snapshot = await self._with_texts(snapshot, lease, guard)
+                snapshot = await self._with_kept_texts(snapshot, lease, guard)
             spec = spec_of(snapshot, claimed.seed)
             # Each step waits by itself for a database that is away, so that none before it is done again.
             hooks = await patiently(
@@ -69,20 +70,19 @@ class SnapshotPreparation:
         tariff = tariff_of(snapshot, claimed.multiplier, metered=claimed.standing.metered)
         return Prepared(spec=spec, parties=parties, tariff=tariff)
 
-    async def _with_texts(self, snapshot: Snapshot, lease: Lease, guard: ConversationGuard) -> Snapshot:
+    async def _with_kept_texts(self, snapshot: Snapshot, lease: Lease, guard: ConversationGuard) -> Snapshot:
         """Fetch the resources, and keep them with the run before anything is said.
 
         A stop ends the fetching. Nobody reads the texts of a conversation that is stopped, so then they
         are empty, and not kept: whoever goes on with the run fetches them.
         """
-        resources = snapshot.fields["resources"]
         try:
             with Patience(guard, None) as patience:
-                texts = await patience.wait(lambda: self._resources.texts(resources))
+                read = await patience.wait(lambda: with_texts(snapshot, self._resources))
         except WaitEnded:
-            return snapshot.with_resource_texts([""] * len(resources))
-        await patiently(lambda: self._keep_texts(lease, strictjson.write(texts)))
-        return snapshot.with_resource_texts(texts)
+            return snapshot.with_resource_texts([""] * len(snapshot.fields["resources"]))
+        await patiently(lambda: self._keep_texts(lease, strictjson.write(read.resource_texts)))
+        return read
 
     async def _keep_texts(self, lease: Lease, texts: str) -> None:
         async with self._database.raw() as connection:
