@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from typing import Any
 
 import pytest
+from aiohttp.client_proto import ResponseHandler
 
 from parley.engine.chat.faults import InferenceFault
 from parley.engine.chat.pieces import Closing, Piece
@@ -77,6 +78,23 @@ async def test_words_that_come_together_are_read_together(pool: LlmPool, server:
     pieces = await pieces_of(speaker_at(pool, server))
     assert text_of(pieces) == "one two three four five six"
     assert len(pieces) < 7
+
+
+async def test_socket_wakes_nobody_while_words_gather(
+    pool: LlmPool, server: DemoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads, received = 0, ResponseHandler.data_received
+
+    def counted(self: ResponseHandler, data: bytes) -> None:
+        nonlocal reads
+        reads += bool(data)
+        received(self, data)
+
+    monkeypatch.setattr(ResponseHandler, "data_received", counted)
+    words = " ".join(f"word{number}" for number in range(60))
+    play(server, Say(words, gap_ms=1.0))
+    assert text_of(await pieces_of(speaker_at(pool, server))) == words
+    assert reads < 30
 
 
 async def test_answer_is_streamed_and_closed_once(pool: LlmPool, server: DemoServer) -> None:
