@@ -15,11 +15,13 @@ from fastapi import FastAPI, Request
 from pydantic import SecretStr
 
 from parley.server.api.app import create_app
+from parley.server.api.serve import server_of
 from parley.server.config import ApiSettings, DatabaseSettings, RedisSettings, Settings
 from parley.server.errors import answers
 from parley.server.wiring import Services, open_services
 from tests.conftest import LiveServer
 from tests.factories.accounts import Tenant
+from tests.stage import until
 
 WHOAMI = "/api/v1/whoami"
 
@@ -65,6 +67,33 @@ async def test_fault_of_ours_is_told_without_its_cause(
     assert answer.json()["details"] == {"request_id": answer.headers["x-request-id"]}
     assert "canary" not in answer.text
     assert "canary-cause" in caplog.text
+
+
+async def test_request_that_outlasts_a_stop_is_503_with_retry_after(settings: Settings) -> None:
+    """Nobody gets a 500 since a process had to leave."""
+    begun = asyncio.Event()
+    hasty = dataclasses.replace(settings, api=ApiSettings(port=0, shutdown_grace_s=0))
+    async with open_services(hasty) as services:
+        server = server_of(services)
+        app = server.config.app
+        assert isinstance(app, FastAPI)
+
+        @app.get("/slow")
+        async def slow() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        serving = asyncio.create_task(server.serve())
+        await until(lambda: server.started)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as client:
+            asking = asyncio.create_task(client.get("/slow"))
+            await asyncio.wait_for(begun.wait(), 5)
+            server.should_exit = True
+            answer = await asking
+        await serving
+    assert (answer.status_code, answer.json()["code"]) == (503, "restarting")
+    assert int(answer.headers["retry-after"]) >= 1
 
 
 async def test_health_wants_no_key(client: httpx.AsyncClient) -> None:

@@ -60,7 +60,7 @@ def test_one_seed_holds() -> None:
 @pytest.mark.timeout(WITHIN_S + 30)
 @pytest.mark.parametrize("scene", ["kill", "flush", "deploy", "stop-in-silence"])
 def test_scene_holds(scene: str) -> None:
-    """C151: a killed worker, an emptied Redis, SIGTERM to everything, also where the databases say nothing."""
+    """C151: a worker killed, Redis emptied, everything asked to stop, also while the databases are silent."""
     done = harness("--scene", scene)
     assert done.returncode == 0, done.stdout + done.stderr
 

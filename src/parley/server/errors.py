@@ -35,6 +35,7 @@ ServerError
 ├── InternalError             500 internal_error
 └── Unavailable               503
     ├── DatabaseAway              database_unavailable
+    ├── Restarting                restarting
     ├── StreamsExhausted          streams_exhausted
     └── LlmsNotConfigured         llms_not_configured
 """
@@ -379,6 +380,13 @@ class DatabaseAway(Unavailable):
 
     code = "database_unavailable"
     message = "The database does not answer; try again shortly."
+
+
+class Restarting(Unavailable):
+    """The process stops, and its grace time was over before the request was; send it again."""
+
+    code = "restarting"
+    message = "The service is restarting; try again shortly."
 
 
 class StreamsExhausted(Unavailable):

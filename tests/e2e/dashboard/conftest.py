@@ -13,12 +13,14 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
 import pytest
 from axe_playwright_python.base import AXE_FILE_PATH  # type: ignore[import-untyped]
 from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
 
-from tests.stage import Stage
-from tests.stage import stage as stage
+from parley.engine.chat import retry
+from parley.server.config import Settings
+from tests.stage import PATIENCE_S, Stage, open_stage
 from tests.stage import stage_settings as stage_settings
 
 FLAGS = (
@@ -56,6 +58,23 @@ async def browser() -> AsyncIterator[Browser]:
         started = await playwright.chromium.launch(executable_path=found, args=list(FLAGS))
         yield started
         await started.close()
+
+
+@pytest.fixture
+async def stage(stage_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
+    """The stage, whose own client keeps no connection: a browser's steps take longer than one is kept open."""
+    monkeypatch.setattr(retry, "BASE_S", 0.02)
+    async with open_stage(stage_settings) as opened:
+        plain = httpx.AsyncClient(
+            base_url=opened.url,
+            headers=opened.tenant.auth,
+            limits=httpx.Limits(max_keepalive_connections=0),
+            timeout=PATIENCE_S,
+            verify=False,
+        )
+        async with plain:
+            opened.http = plain
+            yield opened
 
 
 @dataclass

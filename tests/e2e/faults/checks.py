@@ -17,6 +17,7 @@ from tests.stage import Frame, is_terminal, told
 _MOST_SHOWN: Final = 5
 _EXPECTED: Final = (
     "Exception closing connection",  # of a process that leaves while the database says nothing
+    "Cancel ",  # likewise: requests that waited for it are answered with 503
     "grace time over",  # likewise: its runs are left to their leases
     "a direct evaluation could not be settled",  # likewise: left to the sweep
 )

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from parley.server.accounts.credentials import SCOPE_NAME, take_query_keys
 from parley.server.api.rendering import error_response
-from parley.server.errors import BodyTooLarge, InternalError, InvalidRequest, RequestTooSlow
+from parley.server.errors import BodyTooLarge, InternalError, InvalidRequest, RequestTooSlow, Restarting
 from parley.server.kit.ids import new_id
 from parley.server.logs import logger
 from parley.server.telemetry.metrics import Metrics
@@ -60,6 +60,11 @@ class RequestShell:
 
         try:
             await self._app(scope, receive, send_named)
+        except asyncio.CancelledError:
+            # The server's, when the process has to leave: nobody else cancels a request.
+            if status:
+                raise
+            await error_response(Restarting())(scope, receive, send_named)
         except Exception:
             _log.exception("request_failed", method=scope["method"], path=scope["path"])
             if status:
