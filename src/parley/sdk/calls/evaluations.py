@@ -134,14 +134,13 @@ def get_suite(suite_id: str) -> Call[Suite]:
 def start_suite(
     suite_id: str, *, idempotency_key: str | None = None, **options: Unpack[SuiteOptions]
 ) -> Call[Evaluation]:
-    """Run a suite. Its retries start no second evaluation."""
+    """Run a suite. A start that got no answer is not sent again by itself."""
     return Call(
         method="POST",
         path=f"{SUITES}/{segment(suite_id)}/evaluations",
         read=data_of(Evaluation),
         body={name: value for name, value in options.items() if value is not None},
         headers=once(idempotency_key),
-        is_repeatable=True,
     )
 
 

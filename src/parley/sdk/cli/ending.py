@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -45,6 +46,10 @@ def _terminated_like_ctrl_c() -> Iterator[None]:
     def interrupt(_: int, __: FrameType | None) -> None:
         raise KeyboardInterrupt
 
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread hears signals.
+        yield
+        return
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield

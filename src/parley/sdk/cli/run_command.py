@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -61,13 +62,15 @@ def _carried_out(
     client: Client, test: AgenticTestLine, seed: int | None, watch: bool, as_json: bool
 ) -> RunDetail:
     """The run, when it has ended. One that is interrupted is cancelled."""
-    started = client.runs.start(test.id, seed=seed)
     show = _shown_on(as_json) if watch else _unseen
+    key = str(uuid.uuid4())
     try:
+        started = client.runs.start(test.id, seed=seed, idempotency_key=key)
         for event in client.runs.events(test.id, started.id):
             show(event.data)
     except KeyboardInterrupt:
-        _cancel(client, started)
+        # The answer to the start may be lost; asked under the same key, the service tells the same run.
+        _cancel(client, client.runs.start(test.id, seed=seed, idempotency_key=key))
         raise
     return client.runs.get(test.id, started.id)
 
