@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.faults.schedule import KINDS, NAMES, schedule
+from tests.e2e.faults.soak import Sample, grown
 
 ROOT = Path(__file__).parents[2]
 WITHIN_S = 240
@@ -46,6 +47,31 @@ def test_every_kind_of_fault_strikes_whom_it_may_within_the_time(seed: int) -> N
         assert fault.target in kind.targets
         assert kind.lasts[0] <= fault.for_s <= kind.lasts[1]
         assert 0 <= fault.at_s <= 60
+
+
+def samples(**grows: int) -> list[Sample]:
+    """An hour of samples; what is named grows by so much from one to the next."""
+
+    def at(number: int) -> Sample:
+        size = {what: {"api": 100 + by * number} for what, by in grows.items()}
+        same = {"worker-1": 100, "worker-2": 100}
+        return Sample(
+            at_s=number * 60,
+            memory={"api": 100, **same, **size.get("memory", {})},
+            files={"api": 100, "worker-1": 9, "worker-2": 9, **size.get("files", {})},
+            tasks={"api": 100, "worker-1": 9, "worker-2": 9, **size.get("tasks", {})},
+            live_keys=min(11 * 50, 50 * number) + grows.get("live_keys", 0) * number,
+            other_keys=10 + grows.get("other_keys", 0) * number,
+            runs=50 * number,
+        )
+
+    return [at(number) for number in range(60)]
+
+
+@pytest.mark.parametrize("what", ["memory", "files", "tasks", "other_keys", "live_keys"])
+def test_soak_finds_what_grows(what: str) -> None:
+    assert grown(samples()) == []
+    assert len(grown(samples(**{what: 3}))) == 1
 
 
 @pytest.mark.e2e

@@ -44,7 +44,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=None, help="replays a run; drawn and printed without one")
     parser.add_argument("--conversations", type=int, default=200)
     parser.add_argument(
-        "--seconds", type=float, default=60, help="over which customers come and faults strike"
+        "--seconds", type=float, default=40, help="over which customers come and faults strike"
     )
     parser.add_argument("--faults", type=int, default=24)
     parser.add_argument("--kinds", help="only these, with commas between", default=",".join(NAMES))

@@ -11,7 +11,7 @@ import random
 import time
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from tests.stage import DIRECT, GATEWAY_PRICES, GOAL, Frame, frames_of, is_termi
 HANGS_S: Final = 60.0
 """An answer that takes longer than this, with every fault shorter, is no answer."""
 _LOST_WAIT_S: Final = 0.5
+_DIRECT_SHARE: Final = 0.12
 _STREAM_SILENCE_S: Final = 20.0
 _LOST: Final = (aiohttp.ClientError, OSError, TimeoutError)
 
@@ -91,6 +92,7 @@ class Customers:
         self._url = url
         self._draw = draw
         self.seen = Seen()
+        self.runs_forgotten = 0
 
     async def open_shop(self, tenant: Tenant, llm_url: str) -> Shop:
         """Make the gateway and the test of an account. Nothing may be broken yet."""
@@ -99,6 +101,21 @@ class Customers:
         test = {"name": "Boots", "gateway": slug, "goal": GOAL, "max_turns": 3, "profile": "low"}
         made = await self._must("POST", "/api/v1/agentic-tests", tenant, test)
         return Shop(tenant=tenant, gateway=slug, test_id=made["id"])
+
+    def visit(self, shop: Shop, draw: random.Random) -> Coroutine[Any, Any, None]:
+        """What one customer comes for: mostly a run, sometimes a direct evaluation."""
+        return self.evaluate(shop) if draw.random() < _DIRECT_SHARE else self.run(shop)
+
+    def forget(self) -> None:
+        """Forget what was seen of runs that are over, where it is not checked later."""
+        self.runs_forgotten += sum(run.is_over for run in self.seen.runs)
+        self.seen.runs = [run for run in self.seen.runs if not run.is_over]
+        self.seen.directs.clear()
+
+    @property
+    def runs_started(self) -> int:
+        """All runs that were accepted."""
+        return self.runs_forgotten + len(self.seen.runs)
 
     async def run(self, shop: Shop) -> None:
         """Start a run, watch it to its end, and perhaps cancel it on the way."""

@@ -28,11 +28,10 @@ from tests.stage import until
 
 LEASE_S: Final = 5.0
 SHOPS: Final = 6
-_DIRECT_SHARE: Final = 0.12
 CALM_S: Final = 90.0
 """How long everything may take to come to its end after the last fault."""
 _PACE: Final = {"latency_ms": 150.0, "chunks": 8, "gap_ms": 30.0}
-_SETTINGS: Final = {
+SETTINGS: Final = {
     "PARLEY_SECRET_KEYS": "a secret of this run alone and long enough",
     "PARLEY_PROFILE_LOW_USER": "user",
     "PARLEY_PROFILE_LOW_JUDGE": "judge",
@@ -92,10 +91,10 @@ async def carry_out(order: Order, folder: Path) -> Outcome:
     began = time.monotonic()
     async with DemoServer() as llms:
         llms.configure(**_PACE)
-        settings = {**_SETTINGS, "PARLEY_LLM_BASE_URL": llms.base_url}
+        settings = {**SETTINGS, "PARLEY_LLM_BASE_URL": llms.base_url}
         async with (
             fleet_in(folder, settings, order.plant) as fleet,
-            _customers(fleet, order.seed) as customers,
+            customers_of(fleet, order.seed) as customers,
         ):
             shops = await open_for_business(fleet, customers, llms.base_url)
             injector = Injector(fleet)
@@ -120,7 +119,7 @@ def _waits(outcome: Outcome, longest_s: float) -> Check:
 
 
 @contextlib.asynccontextmanager
-async def _customers(fleet: Fleet, seed: int) -> AsyncIterator[Customers]:
+async def customers_of(fleet: Fleet, seed: int) -> AsyncIterator[Customers]:
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector) as http:
         yield Customers(http, fleet.url, random.Random(seed))
@@ -172,8 +171,7 @@ async def _later(after_s: float, work: Coroutine[Any, Any, None]) -> None:
 
 
 def _visit(draw: random.Random, customers: Customers, shops: Sequence[Shop]) -> Coroutine[Any, Any, None]:
-    shop = draw.choice(shops)
-    return customers.evaluate(shop) if draw.random() < _DIRECT_SHARE else customers.run(shop)
+    return customers.visit(draw.choice(shops), draw)
 
 
 async def _settled(fleet: Fleet) -> None:

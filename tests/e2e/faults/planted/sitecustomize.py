@@ -42,7 +42,33 @@ def _claim_without_looking_at_the_lease() -> None:
     claim._CLAIM = claim._CLAIM.replace(looks, "")
 
 
+def _count_tasks() -> None:
+    """No bug: note the tasks of the process beside its data, for the soak."""
+    import asyncio
+    from pathlib import Path
+
+    import uvloop
+
+    run = uvloop.run
+
+    async def counting(main: Any) -> Any:
+        async def count() -> None:
+            note = Path(os.environ["FAULTS_TASKS"]) / f"{os.getpid()}.tasks"
+            while True:
+                note.write_text(str(len(asyncio.all_tasks())))
+                await asyncio.sleep(2)
+
+        counter = asyncio.create_task(count())
+        try:
+            return await main
+        finally:
+            counter.cancel()
+
+    uvloop.run = lambda main, **options: run(counting(main), **options)
+
+
 PLANTS = {
+    "count-tasks": _count_tasks,
     "charge-outside": _charge_outside_the_entry,
     "claim-without-lease": _claim_without_looking_at_the_lease,
 }
