@@ -134,21 +134,25 @@ class Customers:
             watching.cancel()
 
     async def evaluate(self, shop: Shop) -> None:
-        """One direct evaluation; it cannot be resumed, so what breaks stays broken."""
-        stream = DirectStream(shop.tenant)
-        raw = bytearray()
+        """One direct evaluation, asked for until it is taken; what breaks then stays broken."""
+        while not await self._evaluated(shop):
+            await asyncio.sleep(_LOST_WAIT_S * self._draw.uniform(1, 4))
+
+    async def _evaluated(self, shop: Shop) -> bool:
+        stream, raw = DirectStream(shop.tenant), bytearray()
         body = {"model": shop.gateway, "goal": GOAL, "max_turns": 2, "profile": "low"}
         try:
             async with self._ask("POST", DIRECT, shop.tenant, json=body) as answer:
                 self._judge(answer, "POST direct", (200, 429, 503))
                 if answer.status != 200:
-                    return
+                    return False
                 self.seen.directs.append(stream)
                 async for piece in answer.content.iter_any():
                     raw += piece
         except _LOST:
             stream.broke = True
         stream.frames = frames_of(raw)
+        return stream in self.seen.directs
 
     async def replay(self, run: WatchedRun) -> list[Frame]:
         """The run's events as they are told now, when nothing is broken any more."""
