@@ -135,7 +135,9 @@ class Customers:
 
     async def evaluate(self, shop: Shop) -> None:
         """One direct evaluation, asked for until it is taken; what breaks then stays broken."""
-        while not await self._evaluated(shop):
+        while True:
+            if await self._evaluated(shop):
+                return
             await asyncio.sleep(_LOST_WAIT_S * self._draw.uniform(1, 4))
 
     async def _evaluated(self, shop: Shop) -> bool:
@@ -152,7 +154,7 @@ class Customers:
         except _LOST:
             stream.broke = True
         stream.frames = frames_of(raw)
-        return stream in self.seen.directs
+        return any(one is stream for one in self.seen.directs)
 
     async def replay(self, run: WatchedRun) -> list[Frame]:
         """The run's events as they are told now, when nothing is broken any more."""
