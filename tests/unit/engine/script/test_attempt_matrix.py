@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from parley.engine.script.fakes import Deed, ScriptedJudge
+from parley.engine.script.ports import Limits
 from parley.engine.script.record import AttemptRecord
 from parley.engine.script.rubric import GradeRequest
 from parley.engine.script.work import Stopping
@@ -29,6 +30,14 @@ async def clings() -> None:
         await asyncio.Event().wait()
     except asyncio.CancelledError:
         await asyncio.sleep(0.3)
+
+
+async def lingers() -> None:
+    """Never ends by itself, and takes a moment to end once it is cancelled."""
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await asyncio.sleep(0.02)
 
 
 async def cancels_itself() -> None:
@@ -65,6 +74,7 @@ PLACES = [
 CODES: dict[Deed, str] = {
     raises: "app_error",
     hangs: "overdue",
+    lingers: "overdue",
     clings: "overdue",
     cancels_itself: "cancelled_itself",
 }
@@ -94,7 +104,9 @@ async def test_without_faults_the_order_is_the_contract_s() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("fault", [raises, hangs, clings, cancels_itself], ids=lambda fault: fault.__name__)
+@pytest.mark.parametrize(
+    "fault", [raises, hangs, lingers, clings, cancels_itself], ids=lambda fault: fault.__name__
+)
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.call)
 async def test_fault_ends_in_its_phase(place: Place, fault: Deed) -> None:
     app = app_of(deeds={place.call: fault})
@@ -230,3 +242,35 @@ async def test_words_of_the_app_s_exceptions_are_private() -> None:
 async def test_reporter_that_fails_is_a_reporting_error_and_nothing_else() -> None:
     record = await played(app_of(deeds={"execute-1": raises, "report": raises}))
     assert errors_of(record) == [("reporting", "app_error"), ("execute", "app_error")]
+
+
+async def test_cancelled_work_has_ended_before_teardown_begins() -> None:
+    order: list[str] = []
+
+    async def lingers_and_tells() -> None:
+        try:
+            await lingers()
+        finally:
+            order.append("agent ended")
+
+    async def tells() -> None:
+        order.append("teardown")
+
+    await played(app_of(deeds={"execute-2": lingers_and_tells, "teardown": tells}))
+    assert order == ["agent ended", "teardown"]
+
+
+async def test_task_that_is_cancelled_from_outside_still_tears_down() -> None:
+    began = asyncio.Event()
+
+    async def begins_and_hangs() -> None:
+        began.set()
+        await asyncio.Event().wait()
+
+    app = app_of(deeds={"execute-1": begins_and_hangs})
+    task = asyncio.create_task(played(app, limits=Limits()))
+    await began.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert app.calls[-1] == "teardown"
