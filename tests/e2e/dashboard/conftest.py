@@ -62,7 +62,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest.fixture
 async def stage(stage_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
-    """The stage, whose own client keeps no connection: a browser's steps take longer than one is kept open."""
+    """The stage; its client keeps no connection, as a browser's steps outlast the time one is kept open."""
     monkeypatch.setattr(retry, "BASE_S", 0.02)
     async with open_stage(stage_settings) as opened:
         plain = httpx.AsyncClient(
