@@ -218,3 +218,24 @@ async def test_judge_may_be_chosen_for_one_run() -> None:
     ready, other = evals(Lenient()), Lenient()
     await ready.run(judge=other)
     assert other.asked
+
+
+@respx.mock
+async def test_nothing_stands_in_for_the_judge_that_was_asked_for() -> None:
+    respx.get(f"{SERVICE}/api/v1/evals/judge").respond(json=IDENTITY)
+    respx.post(f"{SERVICE}/api/v1/evals/grades").respond(json={"answer": json.loads(PASSED)})
+    by_service = evals(service_judge())
+    record = await by_service.run(judge="service")
+    assert record.judge is not None
+    assert (record.status, record.judge.location) == ("passed", "service")
+    with pytest.raises(EvalsMisconfigured, match="no judge of its own"):
+        await by_service.run(judge="app")
+    own = await evals(Lenient()).run(judge="app")
+    assert own.judge is not None
+    assert own.judge.location == "app"
+
+
+async def test_without_criteria_no_judge_is_asked_for_anything() -> None:
+    deterministic = Evals(agent=function_agent(str), suites=[suite(step())])
+    record = await deterministic.run(judge="service")
+    assert (record.status, record.judge) == ("passed", None)

@@ -35,8 +35,8 @@ def fitting(function: Callable[..., Any], offered: tuple[Any, ...]) -> tuple[Any
     """As many of `offered`, from the left, as `function` takes by position."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some built-in callables tell no signature
-        return offered
+    except (TypeError, ValueError):  # some built-in callables, such as str, tell no signature
+        return offered[:1]
     if any(one.kind is one.VAR_POSITIONAL for one in parameters):
         return offered
     by_position = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]

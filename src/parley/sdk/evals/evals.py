@@ -29,6 +29,7 @@ from parley.sdk.evals.handlers import Handler, Handlers, Responder
 from parley.sdk.evals.judges import judge_of
 from parley.sdk.evals.naming import unknown_names
 from parley.sdk.evals.python_app import PythonApp
+from parley.sdk.evals.service_judge import ServiceJudge
 from parley.sdk.evals.suites import SuiteSource, load_suite
 
 Who: TypeAlias = Literal["app", "service"]
@@ -159,18 +160,28 @@ class Evals:
         return self._suites[suite_id]
 
     def _asked_judge(self, judge: Who | Any, cases: Sequence[Case]) -> Any:
+        """The judge of a run; None where there is nothing to judge. Nothing stands in for what was asked."""
+        if not any(step.expect.criteria for case in cases for step in case.steps):
+            return None
         if judge == "service":
-            from parley.sdk.evals.service_judge import ServiceJudge
-
-            found: Any = ServiceJudge()
+            found = self._service_judge()
+        elif judge == "app":
+            found = self._app_judge()
         else:
-            found = self._judge if judge is None or judge == "app" else judge_of(judge)
-        has_criteria = any(step.expect.criteria for case in cases for step in case.steps)
-        if has_criteria and found is None:
+            found = self._judge if judge is None else judge_of(judge)
+        if found is None:
             raise EvalsMisconfigured(
                 "There are criteria, so a judge is needed: Evals(judge=...), or judge='service'."
             )
         return found
+
+    def _service_judge(self) -> ServiceJudge:
+        return self._judge if isinstance(self._judge, ServiceJudge) else ServiceJudge()
+
+    def _app_judge(self) -> Any:
+        if isinstance(self._judge, ServiceJudge):
+            raise EvalsMisconfigured("The app has no judge of its own: its judge is the service's.")
+        return self._judge
 
     def _refuse_unknown_names(self) -> None:
         problems = [
@@ -212,13 +223,16 @@ def _provenance(commit: str | None, app_version: str | None) -> Provenance:
 
 
 async def _prepared(judge: Any, expected: JudgeIdentity | None) -> None:
-    prepare = getattr(judge, "prepare", None)
-    if prepare is not None:
-        await prepare()
-    if expected is not None and (judge is None or judge.identity != expected):
-        found = "no judge" if judge is None else f"{judge.identity.id} ({judge.identity.version_hash[:12]})"
-        wanted = f"{expected.id} ({expected.version_hash[:12]})"
-        raise EvalsMisconfigured(f"The run is pinned to the judge {wanted}; this is {found}.")
+    """Have the judge ready, and be sure that it is the expected one. Raises `EvalsMisconfigured`."""
+    if judge is None:
+        return
+    if hasattr(judge, "prepare"):
+        await judge.prepare()
+    if expected is not None and judge.identity != expected:
+        raise EvalsMisconfigured(
+            f"The run is pinned to the judge {expected.id} ({expected.version_hash[:12]}); "
+            f"this is {judge.identity.id} ({judge.identity.version_hash[:12]})."
+        )
 
 
 async def _closed(judge: Any) -> None:
