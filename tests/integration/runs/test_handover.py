@@ -80,7 +80,7 @@ async def test_worker_that_stops_in_mid_inference_hands_over_at_once(stage: Stag
 
 
 async def test_watcher_sees_one_story_through_a_hand_over(stage: Stage) -> None:
-    stage.llms.configure(gap_ms=5)
+    stage.llms.configure(gap_ms=60)  # what is seen 100 ms late is still being said
     async with stage.worker() as first:
         path = await stage.start(await stage.make_test(**FIELDS))
         async with stage.watching(path) as (reading, chunks):
