@@ -1,4 +1,4 @@
-"""`POST /api/v1/account/hook-key/roll`, as owner, stranger, public key and nobody."""
+"""`/api/v1/account/hook-key` and its roll, as owner, stranger, public key and nobody."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from parley.server.hooks.vault import place_of_key
 from parley.server.wiring import Services
 from tests.factories.accounts import Tenant, make_key
 
+KEY = "/api/v1/account/hook-key"
 ROLL = "/api/v1/account/hook-key/roll"
 
 
@@ -51,3 +52,24 @@ async def test_only_a_private_key_that_may_write_the_account_rolls(
         (403, "scope_missing"),
     ]
     assert await stored(services, tenant) is None
+
+
+async def test_owner_reads_since_when_there_is_a_key_and_never_the_key(
+    client: httpx.AsyncClient, tenant: Tenant, stranger: Tenant
+) -> None:
+    assert (await client.get(KEY, headers=tenant.auth)).json()["data"] == {"rolled_at": None}
+    rolled = (await client.post(ROLL, headers=tenant.auth)).json()["data"]
+    assert (await client.get(KEY, headers=tenant.auth)).json()["data"] == {"rolled_at": rolled["rolled_at"]}
+    assert (await client.get(KEY, headers=stranger.auth)).json()["data"] == {"rolled_at": None}
+
+
+async def test_only_a_private_key_that_may_read_the_account_asks(
+    client: httpx.AsyncClient, database: Database, tenant: Tenant
+) -> None:
+    tester = await make_key(database, tenant.account_id, scopes=["tests:write"])
+    answers = [await client.get(KEY, headers=headers) for headers in ({}, tenant.public.auth, tester.auth)]
+    assert [(each.status_code, each.json()["code"]) for each in answers] == [
+        (401, "missing_api_key"),
+        (403, "public_key_refused"),
+        (403, "scope_missing"),
+    ]

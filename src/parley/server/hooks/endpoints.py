@@ -1,4 +1,4 @@
-"""`/api/v1/account/hook-key/roll`."""
+"""`/api/v1/account/hook-key`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from parley.server.accounts.callers import requires
 from parley.server.db.dependencies import SessionDep
 from parley.server.errors import PublicKeyRefused, ScopeMissing
 from parley.server.hooks import service
-from parley.server.hooks.schemas import NewHookKey
+from parley.server.hooks.schemas import HookKeyAnswer, NewHookKey
 from parley.server.kit.crypto import Keyring
 from parley.server.kit.docs import answers_with
 from parley.server.kit.provide import provided
@@ -18,7 +18,18 @@ from parley.server.kit.schemas import Reply
 
 router = room_router("/account", "account")
 
+AccountReader = Annotated[Caller, requires("account:read")]
 AccountWriter = Annotated[Caller, requires("account:write")]
+
+
+@router.get(
+    "/hook-key",
+    summary="Whether there is a hook key",
+    responses=answers_with(PublicKeyRefused, ScopeMissing),
+)
+async def read_hook_key(caller: AccountReader, session: SessionDep) -> Reply[HookKeyAnswer]:
+    """Tells since when the account has a hook key. The key itself is never shown again."""
+    return Reply(data=HookKeyAnswer(rolled_at=await service.rolled_at(session, caller.scope)))
 
 
 @router.post(

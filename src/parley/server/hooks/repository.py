@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import func
+from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from parley.server.db.raw import RawConnection
@@ -29,6 +29,12 @@ async def put_key(session: Session, account_id: UUID, sealed_key: bytes) -> date
         set_={"sealed_key": statement.excluded.sealed_key, "rolled_at": func.now()},
     )
     return (await session.execute(statement.returning(HookKey.rolled_at))).scalar_one()
+
+
+async def rolled_at(session: Session, account_id: UUID) -> datetime | None:
+    """When the account's key was stored; None if it has none."""
+    statement = select(HookKey.rolled_at).where(HookKey.account_id == account_id)
+    return (await session.execute(statement)).scalar_one_or_none()
 
 
 async def key_of(connection: RawConnection, account_id: UUID) -> bytes | None:

@@ -7,6 +7,14 @@ from pydantic import Field
 from parley.server.kit.schemas import Answer, Instant
 
 
+class HookKeyAnswer(Answer):
+    """What is told of the hook key."""
+
+    rolled_at: Instant | None = Field(
+        description="When it was made; null: there is none, calls are not signed."
+    )
+
+
 class NewHookKey(Answer):
     """A hook key just made."""
 

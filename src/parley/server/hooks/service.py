@@ -21,6 +21,11 @@ class RolledKey:
     rolled_at: datetime
 
 
+async def rolled_at(session: Session, scope: AccountScope) -> datetime | None:
+    """When the account's hook key was made; None if it has none."""
+    return await repository.rolled_at(session, scope.account_id)
+
+
 async def roll_key(session: Session, scope: AccountScope, keyring: Keyring) -> RolledKey:
     """Make the account's hook key, in place of the one before. Runs that have called a hook keep theirs."""
     key = new_secret()
