@@ -157,9 +157,7 @@ async def test_hooks_are_spans_without_their_addresses(stage: Stage, collector: 
 
 async def test_direct_evaluation_is_a_trace_of_its_own(stage: Stage, collector: Collector) -> None:
     await stage.evaluated(max_turns=2)
-    tracing = stage.services.watch.tracing
-    assert tracing is not None
-    await tracing.close()
+    await until(lambda: named(collector.spans, "invoke_workflow direct evaluation"))
     [root] = named(collector.spans, "invoke_workflow direct evaluation")
     chats = [span for span in collector.spans if span.name.startswith("chat ")]
     assert {(span.trace_id, span.parent_span_id) for span in chats} == {(root.trace_id, root.span_id)}
