@@ -1,0 +1,114 @@
+// A conversation as people read one, turn by turn.
+import { Component } from "preact";
+import { html } from "../html.js";
+import { Badge } from "../components/badge.js";
+import { Markdown } from "../components/markdown.js";
+import { Money } from "../components/money.js";
+import { duration, Time } from "../components/time.js";
+import { byTurn } from "./items.js";
+
+const NAMES = { user: "Simulated user", assistant: "Gateway", judge: "Judge", system: "System", tool: "Tool" };
+
+/** `items` of `items.js`; `start` the messages it began with; `decided` the turn to mark. */
+export function Conversation({ items, start, decided, isMarkdown }) {
+  return html`<div class="conversation">
+    ${start.length > 0 && html`<section class="turn" aria-label="Start"><h3 class="turn-head">Start, as defined</h3>
+      ${start.map((message, index) => html`<${Given} key=${index} message=${message} />`)}</section>`}
+    ${byTurn(items).map(({ turn, items: said }) => html`<section class=${`turn${turn === decided ? " decided" : ""}`}
+      id=${`turn-${turn}`} key=${turn} aria-label=${`Turn ${turn}`}>
+      <h3 class="turn-head"><a href=${`#turn-${turn}`}>${turn ? `Turn ${turn}` : "Before the first turn"}</a>
+        ${turn === decided && html`<span class="badge accent">deciding turn</span>`}</h3>
+      ${said.map((item) => html`<${Message} key=${item.key} item=${item} isMarkdown=${isMarkdown} />`)}
+    </section>`)}
+  </div>`;
+}
+
+/** Drawn anew only when its item is another one: a long conversation stays light while it grows. */
+class Message extends Component {
+  shouldComponentUpdate({ item, isMarkdown }) {
+    return item !== this.props.item || isMarkdown !== this.props.isMarkdown;
+  }
+
+  render({ item, isMarkdown }) {
+    if (item.spent) return html`<${Spent} item=${item} />`;
+    return html`<article class=${`message ${item.role}${item.isOpen ? " is-open" : ""}`} id=${item.key}
+      aria-label=${NAMES[item.role]}>
+      <${Head} item=${item} />
+      ${item.reasoning && html`<${Folded} name="Reasoning"><p class="words">${item.reasoning}</p><//>`}
+      ${item.content && (isMarkdown ? html`<${Markdown} text=${item.content} />` : html`<p class="words">${item.content}</p>`)}
+      ${item.refusal && html`<p class="note warn words"><strong>Refused:</strong> ${item.refusal}</p>`}
+      ${item.toolCalls.map((call) => html`<${ToolCall} key=${call.id} call=${call} results=${item.toolResults} />`)}
+      ${item.opinion && html`<${Opinion} opinion=${item.opinion} />`}
+      ${isSilent(item) && html`<p class="muted">Nothing was said.</p>`}
+      ${item.isOpen && html`<p class="muted small typing" role="status">${item.role === "judge" ? "judging" : "speaking"}…</p>`}
+      <${Notes} item=${item} />
+    </article>`;
+  }
+}
+
+const isSilent = (item) =>
+  !item.isOpen && !item.content && !item.refusal && !item.opinion && !item.toolCalls.length && !item.hasLeft;
+
+function Head({ item }) {
+  const { usage, tookMs } = item;
+  const tokens = usage && `${usage.prompt_tokens} + ${usage.completion_tokens} tokens`;
+  return html`<header class="message-head">
+    <h4>${NAMES[item.role]}</h4>
+    ${item.opinion && html`<span class="score">${item.opinion.score.toFixed(2)}</span>`}
+    <span class="small muted">
+      <a href=${`#${item.key}`} class="bare" title="Link to this message"><${Time} at=${item.at} /></a>
+      ${tookMs !== null && html` · <span title=${item.firstPieceMs === null ? null : `first words after ${duration(item.firstPieceMs / 1000)}`}>${duration(tookMs / 1000)}</span>`}
+      ${tokens && html` · <span title=${usage.model}>${tokens}</span>`}
+      ${usage?.cost !== undefined && html` · <${Money} usd=${usage.cost} />`}
+      ${usage?.estimated && " (estimated)"}
+    </span>
+  </header>`;
+}
+
+function Folded({ name, children }) {
+  return html`<details class="folded"><summary>${name}</summary>${children}</details>`;
+}
+
+function ToolCall({ call, results }) {
+  const result = results.find((one) => one.id === call.id);
+  return html`<${Folded} name=${html`Called <code>${call.name}</code>${result ? "" : ", unanswered"}`}>
+    <pre class="code words">${pretty(call.arguments)}</pre>
+    ${result && html`<p class="small muted">Result</p><pre class="code words">${pretty(result.content)}</pre>`}
+  <//>`;
+}
+
+function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+function Opinion({ opinion }) {
+  const { reasoning, conversation_delta: delta, loss_streak: streak, required_loss_streak: required, state } = opinion;
+  return html`<p class="words">${reasoning}</p>
+    <p class="small muted">Conversation ${delta.toFixed(2)}, ${state.replace("_", " ")}${streak ? `, loss streak ${streak} of ${required}` : ""}</p>`;
+}
+
+function Notes({ item }) {
+  const notes = [...(item.hasLeft ? ["The simulated user left."] : []), ...(item.isTruncated ? ["The answer was cut by its length limit."] : []), ...item.notes];
+  return notes.length > 0 && html`<ul class="small muted">${notes.map((note) => html`<li key=${note}>${note}</li>`)}</ul>`;
+}
+
+function Spent({ item }) {
+  const { reason, code, error, willRetry } = item.spent;
+  return html`<p class="spent small" id=${item.key}><${Badge} of="failed">${NAMES[item.role]}: ${reason.replace("_", " ")}<//>
+    ${" "}${error || code}${willRetry ? " (tried again)" : ""}
+    ${item.usage?.cost !== undefined && html` <span class="muted"><${Money} usd=${item.usage.cost} /></span>`}</p>`;
+}
+
+function Given({ message }) {
+  const { role, content, tool_calls: calls = [] } = message;
+  const text = typeof content === "string" ? content : (content ?? []).map((part) => part.text).join("\n\n");
+  return html`<article class=${`message ${role}`} aria-label=${NAMES[role]}>
+    <header class="message-head"><h4>${role === "user" ? "User" : NAMES[role]}</h4></header>
+    ${text && html`<p class="words">${text}</p>`}
+    ${calls.map((call) => html`<${ToolCall} key=${call.id} call=${{ id: call.id, ...call.function }} results=${[]} />`)}
+  </article>`;
+}
