@@ -17,6 +17,7 @@ BASE = "import pydantic, httpx"
 MEASURED = {
     "nothing": "pass",
     BASE: BASE,
+    "the same, a first model, asyncio": "import asyncio, httpx; from pydantic import BaseModel, Field",
     "import parley.sdk": "import parley.sdk",
     "from parley.sdk import Client": "from parley.sdk import Client",
     "from parley.sdk import evaluate": "from parley.sdk import evaluate",
