@@ -47,7 +47,7 @@ async def test_written_file_is_read_back_by_api_and_command_line(stage: Stage) -
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("application/yaml")
     assert 'filename="tests.yaml"' in answer.headers["content-disposition"]
-    [one, other] = file.tests_of(yaml.parse(answer.text, "file"), "file")
+    [one, other] = file.definitions_of(yaml.parse(answer.text, "file"), "file")
     assert other == {"name": "Second", "gateway": stage.gateway["slug"], "goal": GOAL}
     assert one == {"name": "First: with a colon", "gateway": stage.gateway["slug"]} | fields
 

@@ -120,12 +120,12 @@ class Stack:
     def _introduce(self, dev_file: DevFile, demo: Demo | None, sign_in_link: str) -> None:
         self._voice.say(f"\n  URL  {dev_file.url} (documentation at /docs)")
         self._voice.say(f"  key  {dev_file.private_key}")
+        dev_json, logs = _near(self._home.folder / "dev.json"), _near(self._home.logs)
+        self._voice.say(f"  Both are in {dev_json}; logs are in {logs}.")
         self._voice.say(
             "\nThe dashboard; this link signs you in once, within 5 minutes (later, use the key):\n"
         )
-        self._voice.say(f"  {sign_in_link}\n", style="cyan")
-        dev_json, logs = _near(self._home.folder / "dev.json"), _near(self._home.logs)
-        self._voice.say(f"  Both are in {dev_json}; logs are in {logs}.")
+        self._voice.say(f"  {sign_in_link}", style="cyan")
         if demo is not None:
             self._voice.say("\nTry a conversation, streamed:\n")
             self._voice.say(f"  {curl_line(dev_file, demo)}\n", style="cyan")
