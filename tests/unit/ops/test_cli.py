@@ -85,7 +85,7 @@ def test_a_wrong_setting_is_named_with_its_variable() -> None:
 
 
 def test_a_blank_name_is_refused_before_anything_is_opened() -> None:
-    assert invoke("accounts", "create", "   ") == (2, "A name has 1 to 200 characters.\n")
+    assert invoke("accounts", "create", "   ") == (2, "A name has 1 to 200 characters, and can be seen.\n")
 
 
 @pytest.mark.parametrize(
