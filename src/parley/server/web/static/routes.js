@@ -10,7 +10,10 @@ const ROUTES = [
   ["/tests/:id/edit", () => import("./pages/test_edit.js")],
   ["/tests/:id/runs/:run", () => import("./pages/run.js")],
   ["/tests/:id/compare", () => import("./pages/compare.js")],
-  ["/account/*", () => import("./pages/account.js")],
+  ["/account", () => import("./pages/account.js")],
+  ["/account/gateways", () => import("./pages/account_gateways.js")],
+  ["/account/gateways/new", () => import("./pages/account_gateway.js")],
+  ["/account/gateways/:id", () => import("./pages/account_gateway.js")],
   ["/evaluations", () => import("./pages/evaluations.js")],
 ];
 

@@ -37,8 +37,11 @@ export function PairsField({ value, onChange, problem, ...frame }) {
       <input aria-label=${`${label}, value`} placeholder="value" value=${text} onInput=${(event) => put([name, event.target.value])} />`} />`;
 }
 
-/** JSON as text, for what is too deep for inputs of its own. What is no JSON is told and not handed on. */
-export function JsonField({ value, onChange, problem, ...frame }) {
+/**
+ * JSON as text, for what is too deep for inputs of its own. What is no JSON is told and not handed on; a form that must
+ * not be sent meanwhile hears of it by `onFault(text or null)`.
+ */
+export function JsonField({ value, onChange, onFault, problem, ...frame }) {
   const written = value === undefined || (Array.isArray(value) && !value.length) ? "" : JSON.stringify(value, null, 2);
   const [text, setText] = useState(written);
   const [fault, setFault] = useState(null);
@@ -49,13 +52,17 @@ export function JsonField({ value, onChange, problem, ...frame }) {
       // The reader is in the midst of writing.
     }
   }, [written]);
+  const told = (next) => {
+    setFault(next);
+    onFault?.(next);
+  };
   const change = (next) => {
     setText(next);
     try {
       onChange(next.trim() ? JSON.parse(next) : undefined);
-      setFault(null);
+      told(null);
     } catch (error) {
-      setFault(`is not JSON yet: ${error.message}`);
+      told(`is not JSON yet: ${error.message}`);
     }
   };
   return html`<${TextArea} ...${frame} isCode isWide value=${text} onChange=${change} problem=${fault ?? problem} />`;

@@ -1,0 +1,43 @@
+// One thing at a time that a person asks the API for.
+import { useRef, useState } from "preact/hooks";
+import { tellError } from "../components/toast.js";
+
+/**
+ * `[isBusy, run, error]`: `run()` does `act(...)` unless it is under way already. What went wrong is told as news,
+ * and, if `keepsError`, kept for the page instead; problems of fields then stand in `error.problems`.
+ */
+export function useAct(act, { keepsError = false } = {}) {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState(null);
+  const isUnderWay = useRef(false);
+  const run = async (...given) => {
+    if (isUnderWay.current) return;
+    isUnderWay.current = true;
+    setBusy(true);
+    setError(null);
+    try {
+      await act(...given);
+    } catch (fault) {
+      if (keepsError) setError(fault);
+      else tellError(fault);
+    } finally {
+      isUnderWay.current = false;
+      setBusy(false);
+    }
+  };
+  return [isBusy, run, error];
+}
+
+/** The problem of one field, and of what lies below it. */
+export function problemOf(error, name) {
+  const found = Object.entries(error?.problems ?? {}).filter(([field]) => field === name || field.startsWith(`${name}.`));
+  if (!found.length) return null;
+  return found.map(([field, problem]) => (field === name ? problem : `${field.slice(name.length + 1)}: ${problem}`)).join("; ");
+}
+
+/** Whether a refusal names no field, so that it has to be told as a whole. */
+export const isWhole = (error) => Boolean(error) && !Object.keys(error.problems).length;
+
+/** Lead the reader to the first field that has a problem. */
+export const toFirstProblem = () =>
+  requestAnimationFrame(() => document.querySelector("[aria-invalid=true]")?.focus());
