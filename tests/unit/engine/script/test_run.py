@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from parley.engine.script.attempt import Surroundings
 from parley.engine.script.fakes import ScriptedApp, ScriptedJudge, answers
+from parley.engine.script.faults import Phase
 from parley.engine.script.ports import Command, Context, Execution
 from parley.engine.script.progress import Listener, Progress
 from parley.engine.script.reading import read_suite
-from parley.engine.script.record import RunRecord
+from parley.engine.script.record import ErrorRecord, RunRecord
 from parley.engine.script.run import RunPlan, run
+from parley.engine.script.standing import attempt_status
 from parley.engine.script.status import RANKED, Status, counts_of, highest
 from parley.engine.script.work import Stopping
 from tests.unit.engine.script.stage import SHORT, LoopClock, new_ids
@@ -160,3 +162,10 @@ def test_status_of_a_whole_is_the_highest_of_its_parts(parts: list[Status]) -> N
     assert whole in parts or (whole == "passed" and not parts)
     counts = counts_of(parts)
     assert counts.total == len(parts) == sum(getattr(counts, status) for status in RANKED)
+
+
+def test_reporting_errors_change_no_status_and_all_others_do() -> None:
+    for phase in get_args(Phase):
+        error = ErrorRecord(phase=phase, code="x", message="x")
+        expected = "passed" if phase == "reporting" else "error"
+        assert attempt_status([], [error], None, is_cancelled=False) == expected
