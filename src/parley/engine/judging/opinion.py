@@ -1,4 +1,4 @@
-"""Reading a judge's reply: a score from 0 to 1 and the reasons for it, or a refusal to guess."""
+"""Reading a judge's reply: a score and the reasons for it, or a refusal to guess."""
 
 from __future__ import annotations
 
@@ -31,7 +31,18 @@ _DIGITS = Context(prec=28, rounding=ROUND_HALF_EVEN)
 """More digits than any llm means; those of a number that cannot be less than 0 or more than 1."""
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,99})?")
 """What a score in quotes may look like: no sign, percent, fraction, comma or exponent."""
-_KEYS = frozenset({"reasoning", "score"})
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What a judge is asked for: a number from 0 to `highest` under `key`."""
+
+    key: str
+    highest: int
+
+
+SCORE = Scale("score", 1)
+"""How a conversation stands (product contract)."""
 
 
 class OpinionUnreadable(Exception):
@@ -49,16 +60,16 @@ class OpinionUnreadable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOpinion:
-    """What a judge said: reasons that are not blank, and a score from 0 to 1, not yet clamped."""
+    """What a judge said: reasons that are not blank, and a score on the scale asked for, not yet clamped."""
 
     reasoning: str
     score: Decimal
 
 
-def read_opinion(text: str, finish_reason: FinishReason, refused: bool) -> ReadOpinion:
+def read_opinion(text: str, finish_reason: FinishReason, refused: bool, scale: Scale = SCORE) -> ReadOpinion:
     """The opinion in a complete reply. Raises `OpinionUnreadable`, and nothing else.
 
-    Accepted is one JSON object with `reasoning` and `score`, alone, fenced, or amid prose; thinking
+    Accepted is one JSON object with `reasoning` and the scale's key, alone, fenced, or amid prose; thinking
     in tags is skipped, other keys are ignored, and the same opinion may stand there twice. Objects
     with neither key are prose. Where there is any doubt which score was meant (two opinions that
     differ, an object that is broken, a key given twice) nothing is taken: asking again is cheap and a
@@ -72,35 +83,39 @@ def read_opinion(text: str, finish_reason: FinishReason, refused: bool) -> ReadO
         raise OpinionUnreadable("opinion_empty", "The judge's reply was empty.")
     if len(text) > MAX_CHARS:
         raise OpinionUnreadable("opinion_too_long", "The judge's reply was far too long.")
-    opinions = [_opinion(found) for found in _claims(text)]
+    opinions = [_opinion(found, scale) for found in _claims(text, scale)]
     if not opinions:
         raise OpinionUnreadable(
-            "opinion_without_object", 'The reply held no JSON object with "reasoning" and "score".'
+            "opinion_without_object", f'The reply held no JSON object with "reasoning" and "{scale.key}".'
         )
     if any(other != opinions[0] for other in opinions):
         raise OpinionUnreadable("opinion_ambiguous", "The reply held several opinions that differ.")
     return opinions[0]
 
 
-def _claims(text: str) -> list[dict[str, Any]]:
+def _claims(text: str, scale: Scale) -> list[dict[str, Any]]:
     try:
-        return claims(text, _KEYS)
+        return claims(text, {"reasoning", scale.key})
     except ClaimUnreadable as unreadable:
         raise OpinionUnreadable("opinion_malformed", unreadable.problem) from None
 
 
-def _opinion(claim: dict[str, Any]) -> ReadOpinion:
-    reasoning, score = claim.get("reasoning"), claim.get("score")
+def _opinion(claim: dict[str, Any], scale: Scale) -> ReadOpinion:
+    reasoning, score = claim.get("reasoning"), claim.get(scale.key)
     if not isinstance(reasoning, str) or is_blank(reasoning):
         raise OpinionUnreadable("opinion_incomplete", '"reasoning" must be a text that says something.')
-    return ReadOpinion(reasoning=clean(reasoning), score=_score(score))
+    return ReadOpinion(reasoning=clean(reasoning), score=_score(score, scale))
 
 
-def _score(value: object) -> Decimal:
+def _score(value: object, scale: Scale) -> Decimal:
     if isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value.strip()):
         value = Decimal(value.strip())
     if not isinstance(value, Decimal):
-        raise OpinionUnreadable("opinion_incomplete", '"score" must be a number from 0 to 1.')
-    if not 0 <= value <= 1:
-        raise OpinionUnreadable("opinion_out_of_range", '"score" must lie between 0 and 1.')
+        raise OpinionUnreadable(
+            "opinion_incomplete", f'"{scale.key}" must be a number from 0 to {scale.highest}.'
+        )
+    if not 0 <= value <= scale.highest:
+        raise OpinionUnreadable(
+            "opinion_out_of_range", f'"{scale.key}" must lie between 0 and {scale.highest}.'
+        )
     return _DIGITS.plus(value)
