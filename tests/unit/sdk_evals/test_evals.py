@@ -162,7 +162,7 @@ async def test_plain_function_is_awaited_before_teardown() -> None:
     def slow(_turn: Turn) -> str:
         import time
 
-        time.sleep(0.15)
+        time.sleep(0.6)
         order.append("agent ended")
         return "x"
 
@@ -170,7 +170,7 @@ async def test_plain_function_is_awaited_before_teardown() -> None:
         agent=slow,
         suites=[suite(step())],
         teardown=lambda: order.append("teardown"),
-        limits=Limits(case_s=0.05, cleanup_s=5),
+        limits=Limits(case_s=0.3, cleanup_s=5),
     )
     assert errors_of(await evals.run()) == [("execute", "overdue")]
     assert order == ["agent ended", "teardown"]

@@ -16,8 +16,10 @@ from parley.engine.script.revision import effective_evidence, suite_revision
 from parley.engine.script.shapes import Suite
 from parley.engine.script.work import Stopping
 
-SHORT = Limits(case_s=0.15, judge_s=0.1, setup_s=0.1, verify_s=0.1, cleanup_s=0.1)
-"""Long enough for what does not wait, short enough to wait for."""
+SHORT = Limits(case_s=0.4, judge_s=0.4, setup_s=0.4, verify_s=0.4, cleanup_s=0.4)
+"""For what hangs: long enough for everything else on a busy machine, short enough to wait for."""
+AMPLE = Limits()
+"""As shipped, where nothing hangs."""
 
 EVERY_PHASE: dict[str, Any] = {
     "id": "refunds",
@@ -89,7 +91,7 @@ async def played(
     *,
     judge: Judge | None = None,
     stopping: Stopping | None = None,
-    limits: Limits = SHORT,
+    limits: Limits = AMPLE,
     tell: Tell = nobody,
 ) -> AttemptRecord:
     around = Surroundings(

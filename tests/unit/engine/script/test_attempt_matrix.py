@@ -13,7 +13,7 @@ from parley.engine.script.ports import Limits
 from parley.engine.script.record import AttemptRecord
 from parley.engine.script.rubric import GradeRequest
 from parley.engine.script.work import Stopping
-from tests.unit.engine.script.stage import ORDER, app_of, played
+from tests.unit.engine.script.stage import ORDER, SHORT, app_of, played
 
 
 async def raises() -> None:
@@ -29,7 +29,7 @@ async def clings() -> None:
     try:
         await asyncio.Event().wait()
     except asyncio.CancelledError:
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(1.2)
 
 
 async def lingers() -> None:
@@ -110,7 +110,7 @@ async def test_without_faults_the_order_is_the_contract_s() -> None:
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.call)
 async def test_fault_ends_in_its_phase(place: Place, fault: Deed) -> None:
     app = app_of(deeds={place.call: fault})
-    record = await played(app)
+    record = await played(app, limits=SHORT)
     assert record.status == "error"
     ended = [("cleanup", "work_not_ended")] if fault is clings else []
     assert errors_of(record) == [(place.phase, CODES[fault]), *ended]
@@ -157,7 +157,7 @@ async def test_setup_that_succeeds_while_it_is_cancelled_is_torn_down() -> None:
             return
 
     app = app_of(deeds={"setup": late})
-    record = await played(app)
+    record = await played(app, limits=SHORT)
     assert errors_of(record) == [("setup", "overdue")]
     assert app.calls == ["params", "setup", "teardown"]
 
@@ -165,7 +165,7 @@ async def test_setup_that_succeeds_while_it_is_cancelled_is_torn_down() -> None:
 @pytest.mark.parametrize("fault", [raises, hangs, clings], ids=lambda fault: fault.__name__)
 async def test_teardown_that_fails_is_an_error_and_results_are_kept(fault: Deed) -> None:
     app = app_of(deeds={"teardown": fault})
-    record = await played(app)
+    record = await played(app, limits=SHORT)
     assert record.status == "error"
     assert errors_of(record)[0] == ("cleanup", CODES[fault])
     assert [step.status for step in record.steps] == ["passed"] * 3
@@ -173,7 +173,7 @@ async def test_teardown_that_fails_is_an_error_and_results_are_kept(fault: Deed)
 
 async def test_interrupt_that_cannot_be_called_off_does_not_keep_teardown_from_running() -> None:
     app = app_of(deeds={"respond": raises, "cancel request-1": hangs})
-    record = await played(app)
+    record = await played(app, limits=SHORT)
     assert errors_of(record) == [("responder", "app_error"), ("cleanup", "overdue")]
     assert app.calls[-1] == "teardown"
 
@@ -207,7 +207,7 @@ async def test_judge_that_goes_wrong_is_an_error_of_grading(answer: object, code
         }  # fmt: skip
 
     app = app_of()
-    record = await played(app, judge=ScriptedJudge(decide))
+    record = await played(app, judge=ScriptedJudge(decide), limits=SHORT)
     assert record.status == "error"
     assert errors_of(record) == [("grading", code)]
     assert app.calls == [*ORDER[:6], "teardown"]
@@ -256,7 +256,7 @@ async def test_cancelled_work_has_ended_before_teardown_begins() -> None:
     async def tells() -> None:
         order.append("teardown")
 
-    await played(app_of(deeds={"execute-2": lingers_and_tells, "teardown": tells}))
+    await played(app_of(deeds={"execute-2": lingers_and_tells, "teardown": tells}), limits=SHORT)
     assert order == ["agent ended", "teardown"]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from parley.engine.script.attempt import Surroundings
 from parley.engine.script.fakes import ScriptedApp, ScriptedJudge, answers
 from parley.engine.script.faults import Phase
-from parley.engine.script.ports import Command, Context, Execution
+from parley.engine.script.ports import Command, Context, Execution, Limits
 from parley.engine.script.progress import Listener, Progress
 from parley.engine.script.reading import read_suite
 from parley.engine.script.record import ErrorRecord, RunRecord
@@ -21,7 +21,7 @@ from parley.engine.script.run import RunPlan, run
 from parley.engine.script.standing import attempt_status
 from parley.engine.script.status import RANKED, Status, counts_of, highest
 from parley.engine.script.work import Stopping
-from tests.unit.engine.script.stage import SHORT, LoopClock, new_ids
+from tests.unit.engine.script.stage import AMPLE, SHORT, LoopClock, new_ids
 
 
 class Busy(ScriptedApp):
@@ -61,13 +61,14 @@ async def ran(
     repetitions: int | None = None,
     listener: Listener | None = None,
     stopping: Stopping | None = None,
+    limits: Limits = AMPLE,
 ) -> RunRecord:
     suite = read_suite({"id": "s", "cases": given_cases})
     plan = RunPlan(
         suite=suite, run_id="run-1", cases=suite.cases, concurrency=concurrency, repetitions=repetitions
     )
     around = Surroundings(
-        app=app, judge=ScriptedJudge(), clock=LoopClock(), limits=SHORT, stopping=stopping or Stopping()
+        app=app, judge=ScriptedJudge(), clock=LoopClock(), limits=limits, stopping=stopping or Stopping()
     )
     return await run(plan, around, new_ids(), listener)
 
@@ -151,7 +152,7 @@ async def test_listener_that_never_answers_holds_nothing_up() -> None:
     async def listener(_event: Progress) -> None:
         await asyncio.Event().wait()
 
-    record = await ran(Busy(), cases("a"), listener=listener)
+    record = await ran(Busy(), cases("a"), listener=listener, limits=SHORT)
     assert (record.status, record.errors[0].code) == ("passed", "listener_late")
 
 
