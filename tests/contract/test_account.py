@@ -207,6 +207,41 @@ async def test_usage_is_told_by_day_role_llm_and_test(
     assert (found["total"]["inferences"], found["total"]["cost"]) == (4, 2.0)
 
 
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ("day", [("2026-11-10", None, None, None, 1.5), ("2026-11-11", None, None, None, 0.5)]),
+        ("role", [(None, "judge", None, None, 1.5), (None, "user", None, None, 0.5)]),
+        ("model,day", [("2026-11-10", None, "big-1", None, 1.0), ("2026-11-10", None, "small-1", None, 0.5)]),
+        ("test", [(None, None, None, "Refund", 0.5), (None, None, None, None, 1.5)]),
+    ],
+)
+async def test_usage_is_told_by_what_is_asked_for(
+    client: httpx.AsyncClient, database: Database, tenant: Tenant, by: str, expected: list[Any]
+) -> None:
+    gateway = await make_gateway(database, tenant.scope)
+    test_id = await make_agentic_test(database, tenant.scope, gateway.slug)
+    await charge(database, tenant, test_id=test_id)
+    await charge(database, tenant)
+    await charge(database, tenant, role="user", llm="small-1")
+    await charge(database, tenant, at=NOON + timedelta(days=1))
+    found = await usage(client, tenant, by=by)
+    lines = [
+        tuple(line[key] for key in ("day", "role", "model", "test_name", "cost")) for line in found["lines"]
+    ]
+    assert lines[: len(expected)] == expected
+    assert sum(line["cost"] for line in found["lines"]) == found["total"]["cost"] == 2.0
+
+
+async def test_csv_leaves_empty_what_it_is_not_by(
+    client: httpx.AsyncClient, database: Database, tenant: Tenant
+) -> None:
+    await charge(database, tenant)
+    answer = await client.get(USAGE, headers=tenant.auth, params=WHOLE | {"format": "csv", "by": "model"})
+    _, line = csv.reader(io.StringIO(answer.text, newline=""))
+    assert line[:3] == ["", "", "big-1"]
+
+
 async def test_days_are_utc_and_the_end_is_left_out(
     client: httpx.AsyncClient, database: Database, tenant: Tenant
 ) -> None:
@@ -237,6 +272,8 @@ async def test_credits_are_no_usage(client: httpx.AsyncClient, tenant: Tenant) -
         ({"time_start": "2026-11-10", "time_end": "2026-11-10"}, "time_start"),
         ({"time_start": "2025-01-01", "time_end": "2026-11-10"}, "time_start"),
         ({"format": "xlsx"}, "format"),
+        ({"by": "day,hour"}, "by"),
+        ({"by": ""}, "by"),
         ({"time_start": "\x00"}, "time_start"),
     ],
 )

@@ -30,6 +30,13 @@ TimeStart = Annotated[
 TimeEnd = Annotated[
     str | None, Query(description="First day or time that is not in the report; now by default.")
 ]
+By = Annotated[
+    str | None,
+    Query(
+        description="What lines are told apart by, of day, role, model, test; all by default.",
+        examples=["day,role"],
+    ),
+]
 
 _CSV: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "The report."}
@@ -54,10 +61,11 @@ async def usage(
     session: SessionDep,
     time_start: TimeStart = None,
     time_end: TimeEnd = None,
+    by: By = None,
     format: UsageFormat = "json",
 ) -> Reply[UsageReport] | Response:
-    """What was used and charged, by day, role, llm and test."""
-    return shown(await usage_report(session, caller.scope, time_start, time_end, utc_now()), format)
+    """What was used and charged, by day, role, llm and test, or by some of them."""
+    return shown(await usage_report(session, caller.scope, time_start, time_end, utc_now(), by), format)
 
 
 def shown(report: UsageReport, format: Literal["json", "csv"]) -> Reply[UsageReport] | Response:

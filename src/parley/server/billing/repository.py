@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Row, select, text
 
+from parley.server.billing.parts import USAGE_PARTS, UsagePart
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.db.tables import Account
@@ -16,7 +17,10 @@ from parley.server.db.tables import Account
 _USAGE = text("""
 SELECT used.*, agentic_tests.name AS test_name
   FROM (
-    SELECT (created_at AT TIME ZONE 'UTC')::date AS day, role, llm AS model, test_id,
+    SELECT CASE WHEN :by_day THEN (created_at AT TIME ZONE 'UTC')::date END AS day,
+           CASE WHEN :by_role THEN role END AS role,
+           CASE WHEN :by_model THEN llm END AS model,
+           CASE WHEN :by_test THEN test_id END AS test_id,
            count(*) AS inferences, count(*) FILTER (WHERE estimated) AS estimated,
            sum(prompt_tokens)::bigint AS prompt_tokens,
            sum(cached_prompt_tokens)::bigint AS cached_prompt_tokens,
@@ -49,9 +53,12 @@ class LedgerRepository:
         self._session = session
         self._account_id = scope.account_id
 
-    async def usage(self, time_start: datetime, time_end: datetime, most: int) -> Sequence[Row[Any]]:
-        """What was used from one time to before the other, by day, role, llm and test."""
-        values = {
+    async def usage(
+        self, time_start: datetime, time_end: datetime, by: Collection[UsagePart], most: int
+    ) -> Sequence[Row[Any]]:
+        """What was used from one time to before the other; what it is not told apart by is null."""
+        values: dict[str, Any] = {
+            **{f"by_{part}": part in by for part in USAGE_PARTS},
             "account_id": self._account_id,
             "time_start": time_start,
             "time_end": time_end,

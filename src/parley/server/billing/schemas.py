@@ -33,10 +33,10 @@ class UsageTotal(Answer):
 
 
 class UsageLine(UsageTotal):
-    """The usage of one day, role, llm and test."""
+    """The usage of one day, role, llm and test; what the report is not by is null."""
 
-    day: Day = Field(description="UTC.")
-    role: str = Field(description="user, assistant or judge.", examples=["judge"])
+    day: Day | None = Field(description="UTC.")
+    role: str | None = Field(description="user, assistant or judge.", examples=["judge"])
     model: str | None = Field(
         description="As its provider names it; an integrated llm by its slug.",
     )

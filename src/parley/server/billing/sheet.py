@@ -44,8 +44,8 @@ def quoted(cell: str) -> str:
 
 def _cells(line: UsageLine) -> list[str]:
     return [
-        line.day.isoformat(),
-        line.role,
+        line.day.isoformat() if line.day else "",
+        line.role or "",
         line.model or "",
         str(line.test_id or ""),
         line.test_name or "",

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
+from parley.server.billing.parts import USAGE_PARTS, UsagePart, parts_of
 from parley.server.billing.repository import LedgerRepository
 from parley.server.billing.schemas import UsageLine, UsageReport, UsageTotal
 from parley.server.db.repository import AccountScope
@@ -19,23 +20,39 @@ MOST_LINES: Final = 20_000
 
 
 async def usage_report(
-    session: Session, scope: AccountScope, time_start: str | None, time_end: str | None, now: datetime
+    session: Session,
+    scope: AccountScope,
+    time_start: str | None,
+    time_end: str | None,
+    now: datetime,
+    by: str | None = None,
 ) -> UsageReport:
-    """The usage from `time_start` to before `time_end`, by default the 30 days before `now`.
+    """The usage from `time_start` to before `time_end`, by default the 30 days before `now` by all parts.
 
-    Raises `InvalidRequest` for times that cannot be read, or span more than 366 days or too many lines.
+    Raises `InvalidRequest` for times and parts that cannot be read, more than 366 days, and too many lines.
     """
+    parts = _parts(by)
     end = _moment("time_end", time_end) or now
     start = _moment("time_start", time_start) or _before(end)
     if start >= end:
         raise InvalidRequest.field("time_start", "has to be before time_end")
     if end - start > LONGEST_SPAN:
         raise InvalidRequest.field("time_start", f"is more than {LONGEST_SPAN.days} days before time_end")
-    rows = await LedgerRepository(session, scope).usage(start, end, MOST_LINES + 1)
+    rows = await LedgerRepository(session, scope).usage(start, end, parts, MOST_LINES + 1)
     if len(rows) > MOST_LINES:
-        raise InvalidRequest.field("time_start", f"makes more than {MOST_LINES} lines; ask for less time")
+        raise InvalidRequest.field(
+            "time_start", f"makes more than {MOST_LINES} lines; ask for less time, or by fewer parts"
+        )
     lines = [UsageLine.model_validate(row) for row in rows]
     return UsageReport(time_start=start, time_end=end, lines=lines, total=_total(lines))
+
+
+def _parts(by: str | None) -> tuple[UsagePart, ...]:
+    try:
+        return USAGE_PARTS if by is None else parts_of(by)
+    except ValueError:
+        problem = f"should be one or more of {', '.join(USAGE_PARTS)}, such as day,role"
+        raise InvalidRequest.field("by", problem) from None
 
 
 def _total(lines: list[UsageLine]) -> UsageTotal:

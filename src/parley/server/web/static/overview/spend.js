@@ -58,6 +58,7 @@ const options = (UPlot) => ({
 export function Spend({ days }) {
   const last = today();
   const query = {
+    by: "day",
     time_start: new Date(last - (days - 1) * DAY_MS).toISOString(),
     time_end: new Date(last + DAY_MS).toISOString(),
   };
