@@ -34,9 +34,7 @@ async def test_particulars_are_changed_and_faults_stand_at_their_field(dashboard
     assert (stored["name"], stored["owner_email"]) == ("Boot shop", "ada@example.com")
 
 
-async def test_hook_key_is_made_shown_once_and_rolled_only_after_a_question(
-    dashboard: Seen, stage: Stage
-) -> None:
+async def test_hook_key_is_made_shown_once_and_rolled_only_after_a_question(dashboard: Seen) -> None:
     page = dashboard.page
     await dashboard.open("/account")
     await page.get_by_role("button", name="Make a key").click()
@@ -70,7 +68,7 @@ async def test_gateway_is_made_checked_and_changed(dashboard: Seen, stage: Stage
     await page.get_by_label("Headers 1, value").fill("support")
     await page.get_by_text("Instruction and sampling").click()
     await page.get_by_label("Stop").fill('["END"')
-    await expect(page.get_by_text("is not JSON yet")).to_be_visible()
+    await expect(page.locator(".problem", has_text="is not JSON yet")).to_be_visible()
     await page.get_by_role("button", name="Make the gateway").click()
     await expect(page.get_by_label("Stop")).to_be_focused()
     await page.get_by_label("Stop").fill('["END"]')

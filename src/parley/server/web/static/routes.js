@@ -14,6 +14,11 @@ const ROUTES = [
   ["/account/gateways", () => import("./pages/account_gateways.js")],
   ["/account/gateways/new", () => import("./pages/account_gateway.js")],
   ["/account/gateways/:id", () => import("./pages/account_gateway.js")],
+  ["/account/keys", () => import("./pages/account_keys.js")],
+  ["/account/channels", () => import("./pages/account_channels.js")],
+  ["/account/channels/:id", () => import("./pages/account_channel.js")],
+  ["/account/usage", () => import("./pages/account_usage.js")],
+  ["/account/limits", () => import("./pages/account_limits.js")],
   ["/evaluations", () => import("./pages/evaluations.js")],
 ];
 
