@@ -7,6 +7,7 @@ import re
 from fastapi import APIRouter
 
 from parley.server.accounts.endpoints import router as accounts
+from parley.server.agentic_tests.compare_endpoints import router as comparison
 from parley.server.agentic_tests.endpoints import router as agentic_tests
 from parley.server.agentic_tests.file_endpoints import router as test_files
 from parley.server.agentic_tests.overview_endpoints import router as overview
@@ -29,6 +30,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     agentic_tests,
     runs_of_tests,
     runs,
+    comparison,
     overview,
     export_schema,
     direct,
