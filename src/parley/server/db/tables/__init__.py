@@ -26,6 +26,7 @@ from parley.server.db.tables.plans import Plan
 from parley.server.db.tables.quota_units import QuotaUnit
 from parley.server.db.tables.retention_overrides import RetentionOverride
 from parley.server.db.tables.runs import Run
+from parley.server.db.tables.suite_progress import SuiteProgress
 from parley.server.db.tables.suites import Suite
 
 __all__ = [
@@ -59,5 +60,6 @@ __all__ = [
     "RunEntry",
     "SignInLink",
     "Suite",
+    "SuiteProgress",
     "Table",
 ]
