@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from parley.sdk.definitions.yaml import UnreadableFile, parse, render
+from parley.engine import strictyaml
+from parley.sdk.definitions.yaml import UnreadableFile, parse
 
 Fields: TypeAlias = dict[str, Any]
 
@@ -66,4 +67,4 @@ def _test(entry: Any, defaults: Mapping[str, Any], place: str) -> Fields:
 
 def written(tests: Sequence[Mapping[str, Any]]) -> str:
     """A file that holds these tests."""
-    return render({"tests": [dict(test) for test in tests]})
+    return strictyaml.write({"tests": [dict(test) for test in tests]})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from parley.engine import strictyaml
 from parley.server.definitions.read import read_definition
 from parley.server.errors import InvalidRequest
-from parley.server.kit import strictyaml
 
 Fields: TypeAlias = dict[str, Any]
 
@@ -27,8 +27,9 @@ def read(text: str) -> list[Fields]:
     """
     try:
         content = strictyaml.read(text)
-    except strictyaml.UnreadableYamlError as fault:
-        raise InvalidRequest.field("", str(fault)) from None
+    except strictyaml.YamlUnreadable as fault:
+        place = f" (line {fault.line}, column {fault.column})" if fault.line else ""
+        raise InvalidRequest.field("", f"{fault.problem}{place}") from None
     if not isinstance(content, dict) or not isinstance(content.get("tests"), list):
         raise InvalidRequest.field("tests", "must be a list of tests")
     if strange := sorted(set(content) - {"tests", "defaults"}):

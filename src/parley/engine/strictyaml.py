@@ -1,20 +1,31 @@
-"""YAML as plain as JSON: no aliases, no keys given twice, no dates that were meant as text.
+"""YAML as plain as JSON: no aliases, no keys given twice, no dates, yes or no that were meant as text.
 
-It is read in Python, slowly: hand longer texts to a thread.
+It is read in Python, slowly: a server hands longer texts to a thread.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
 
+_SURPRISING = (":timestamp", ":merge", ":bool")
 
-class UnreadableYamlError(ValueError):
-    """The text cannot be read; the message says why, and where if that is known."""
+
+class YamlUnreadable(ValueError):
+    """The text cannot be read. `problem` says why; `line` and `column` (from 1) where, if that is known."""
+
+    def __init__(self, problem: str, line: int | None = None, column: int | None = None) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.line = line
+        self.column = column
 
 
 class _Loader(yaml.SafeLoader):
+    """The safe loader without what makes YAML surprising."""
+
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
@@ -34,12 +45,18 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":merge"))]
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(_SURPRISING)]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+# Only these, as in YAML 1.2: yes, no, on and off are what people answer, and mean themselves.
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile("(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
 
 
 class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as such."""
+
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
@@ -52,19 +69,19 @@ _Dumper.add_representer(str, _text_node)
 
 
 def read(text: str) -> Any:
-    """The content of one document. Raises `UnreadableYamlError`."""
+    """The content of one document. Raises `YamlUnreadable`."""
     try:
         return yaml.load(text, _Loader)
     except yaml.MarkedYAMLError as error:
-        where = error.problem_mark or error.context_mark
-        place = f" (line {where.line + 1}, column {where.column + 1})" if where else ""
-        raise UnreadableYamlError(f"{error.problem}{place}") from None
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
+        raise YamlUnreadable(str(error.problem), line, column) from None
     except RecursionError:
-        raise UnreadableYamlError("is nested too deeply") from None
+        raise YamlUnreadable("is nested too deeply") from None
     except (yaml.YAMLError, ValueError) as error:
-        raise UnreadableYamlError(str(error).splitlines()[0]) from None
+        raise YamlUnreadable(str(error).splitlines()[0]) from None
 
 
 def write(content: Any) -> str:
-    """A document that `read` gives the same content for; texts of several lines are written as such."""
+    """A document that `read` gives the same content for."""
     return yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
