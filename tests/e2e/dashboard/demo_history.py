@@ -14,14 +14,14 @@ from tests.factories.ended_runs import end_run, make_running
 from tests.stage import Stage
 
 TESTS = (
-    ("Refund of a broken parcel", "ssslssll", "0 */4 * * *"),
-    ("Opening hours on a holiday", "ssffffss", "30 6 * * *"),
-    ("Change of address after dispatch", "sssssssf", "15 */6 * * *"),
-    ("Discount code that has expired", "slllllll", "0 7 * * 1-5"),
-    ("Two orders, one question", "ssssssss", None),
-    ("Angry about a late delivery", "slssssss", "45 5 * * *"),
+    ("Refund of a broken parcel", "ssslssll", "0 */6 * * *", 5),
+    ("Opening hours on a holiday", "ssssfffs", "30 6 * * *", 1),
+    ("Change of address after dispatch", "sssssssf", "15 */6 * * *", 4),
+    ("Discount code that has expired", "sslsllll", "0 7 * * 1-5", 2),
+    ("Two orders, one question", "ssssslss", None, 2),
+    ("Angry about a late delivery", "slssssss", "45 5 * * *", 3),
 )
-"""Name, the ends of its runs (success, loss, failed), schedule."""
+"""Name, the ends of its runs (success, loss, failed), schedule, and how dear it is beside the others."""
 DAYS = 30
 ROLES = (
     ("user", "small-user", "0.0021"),
@@ -31,38 +31,50 @@ ROLES = (
 
 
 async def make_history(stage: Stage) -> None:
-    """Tests with runs over the last days, one run under way, and what all of it cost."""
-    account, database = stage.tenant.account_id, stage.services.database
-    for name, ends, cron in TESTS:
+    """Tests with runs over the last days, and what all of it cost."""
+    for name, ends, cron, dearness in TESTS:
         test_id = UUID(await stage.make_test(name=name, **({"cron": cron} if cron else {})))
-        for letter in ends:
-            await end_run(database, account, test_id, letter)
-        await spread(stage, test_id)
-        await charge(stage, test_id, ends)
-    await make_running(database, account, test_id)
+        await make_ends(stage, test_id, ends)
+        await charge(stage, test_id, dearness)
+
+
+async def begin_run(stage: Stage, name: str) -> None:
+    """A run under way, of the test of this name."""
+    [test] = (await stage.http.get("/api/v1/agentic-tests", params={"search": name})).json()["data"]
+    await make_running(stage.services.database, stage.tenant.account_id, UUID(test["id"]))
+
+
+async def make_ends(stage: Stage, test_id: UUID, ends: str) -> None:
+    """Runs that ended in these ways, over the last days."""
+    for letter in ends:
+        await end_run(stage.services.database, stage.tenant.account_id, test_id, letter)
+    await spread(stage, test_id)
 
 
 async def spread(stage: Stage, test_id: UUID) -> None:
-    """Lay the test's runs some hours apart, in the order in which they were made."""
+    """Lay the test's runs some hours apart, in the order in which they were made, and give them scores."""
     async with stage.services.database.raw() as connection:
         await connection.execute(
             "UPDATE runs SET created_at = runs.created_at - back, started_at = runs.created_at - back,"
-            " finished_at = runs.created_at - back + interval '48 seconds'"
-            " FROM (SELECT id, (row_number() OVER (ORDER BY id DESC) * 5 - 3) * interval '1 hour' AS back"
+            " finished_at = runs.created_at - back + interval '48 seconds',"
+            " score = CASE outcome WHEN 'success' THEN 1 - place % 4 * 0.06"
+            "                      WHEN 'loss' THEN 0.05 + place % 3 * 0.07 END"
+            " FROM (SELECT id, row_number() OVER (ORDER BY id DESC) AS place,"
+            "              (row_number() OVER (ORDER BY id DESC) * 5 - 3) * interval '1 hour' AS back"
             "         FROM runs WHERE test_id = $1) AS placed"
             " WHERE runs.id = placed.id",
             test_id,
         )
 
 
-async def charge(stage: Stage, test_id: UUID, ends: str) -> None:
+async def charge(stage: Stage, test_id: UUID, dearness: int) -> None:
     """Charges on each day; busier weeks cost more."""
     now = datetime.now(UTC)
     rows = [
         (
             stage.tenant.account_id,
             new_id(),
-            -Decimal(price) * (40 + 7 * (day * len(ends) % 11) + day % 7 * 9),
+            -Decimal(price) * dearness * (6 + day * (dearness + 4) % 11 + day % 7),
             role,
             llm,
             test_id,

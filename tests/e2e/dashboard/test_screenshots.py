@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from playwright.async_api import Page, expect
 
 from parley.server.llm.demo.stories import RETURN, definition_bodies
 from tests.e2e.dashboard.conftest import NARROW, Seen
-from tests.e2e.dashboard.demo_history import make_history, rules_of
+from tests.e2e.dashboard.demo_history import begin_run, make_ends, make_history, rules_of
 from tests.stage import Stage
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
@@ -47,6 +48,7 @@ async def finished_story(stage: Stage) -> str:
     body = next(one for one in definition_bodies(stage.gateway["slug"]) if one["name"] == RETURN.name)
     stage.play(*rules_of(RETURN))
     test_id = (await stage.http.post("/api/v1/agentic-tests", json=body)).json()["data"]["id"]
+    await make_ends(stage, UUID(test_id), "slssss")
     async with stage.worker():
         path = await stage.start(test_id)
         run = await stage.finished(path)
@@ -57,8 +59,10 @@ async def finished_story(stage: Stage) -> str:
 async def test_pictures_of_the_main_pages(dashboard: Seen, stage: Stage, tmp_path: Path) -> None:
     page = dashboard.page
     camera = Camera(page, IMAGES if os.environ.get(WANTED) else tmp_path)
-    story = await finished_story(stage)
     await make_history(stage)
+    story = await finished_story(stage)
+    await begin_run(stage, "Angry about a late delivery")
+    await stage.http.put("/api/v1/account", json={"name": "Boot shop"})
     await dashboard.open("/")
     await page.locator(".figure").first.wait_for()
     await page.locator(".chart canvas").wait_for()

@@ -3,7 +3,7 @@ import { get } from "../api.js";
 import { html } from "../html.js";
 import { useLoad } from "../load.js";
 import { AccountPage } from "../account/frame.js";
-import { COLOURS, UsageChart, stacked } from "../account/usage_chart.js";
+import { Bars, MOST_SHARES, stacked } from "../components/bars.js";
 import { Button } from "../components/button.js";
 import { dollars, Money } from "../components/money.js";
 import { Empty, Loaded } from "../components/states.js";
@@ -37,13 +37,17 @@ function shared(lines, part) {
   return [...found.values()].sort((one, other) => other.cost - one.cost || other.inferences - one.inferences);
 }
 
-/** As many as there are colours for; the rest is one. */
+/** What is drawn, dearest first: as many as there are colours, where the last stands for all that are left. */
 function drawn(shares) {
-  if (shares.length <= COLOURS.length) return shares;
-  const costs = new Map();
-  for (const share of shares.slice(COLOURS.length - 1))
-    for (const [day, cost] of share.costs) costs.set(day, (costs.get(day) ?? 0) + cost);
-  return [...shares.slice(0, COLOURS.length - 1), { costs }];
+  const costs = shares.map((share) => share.costs);
+  if (costs.length <= MOST_SHARES) return costs;
+  return [...costs.slice(0, MOST_SHARES - 1), added(costs.slice(MOST_SHARES - 1))];
+}
+
+function added(maps) {
+  const sums = new Map();
+  for (const [day, cost] of maps.flatMap((one) => [...one])) sums.set(day, (sums.get(day) ?? 0) + cost);
+  return sums;
 }
 
 async function read(days, part, signal) {
@@ -87,7 +91,7 @@ function Report({ usage: { days, part, shares, total, data }, chosen }) {
         <p class="sum"><${Money} usd=${total.cost} /> <span class="muted small">for ${number(total.inferences)} inferences in ${days} days</span></p>
         <${Choice} name="Told apart by" of=${Object.keys(PARTS)} chosen=${chosen} say=${(one) => `by ${PARTS[one].toLowerCase()}`} to=${(one) => addressOf(days, one)} />
       </div>
-      <${UsageChart} key=${`${days} ${part}`} data=${data} label=${words} />
+      <${Bars} key=${`${days} ${part}`} data=${data} height=${240} label=${words} />
     </section>
     <section>
       <${Table} caption=${`Usage by ${PARTS[part].toLowerCase()}`} columns=${columns(part, shares)} rows=${shares.slice(0, MOST_ROWS)} keyOf=${(share) => share.key} />
@@ -99,7 +103,7 @@ function Report({ usage: { days, part, shares, total, data }, chosen }) {
 const number = (value) => value.toLocaleString("en-US");
 
 const columns = (part, shares) => [
-  { name: PARTS[part], isMain: true, cell: (share) => html`<${Swatch} place=${shares.indexOf(share)} count=${shares.length} />${share.testId ? html`<a href=${`/tests/${share.testId}`}>${share.name}</a>` : share.name}` },
+  { name: PARTS[part], isMain: true, cell: (share) => html`<${Swatch} place=${shares.indexOf(share)} />${share.testId ? html`<a href=${`/tests/${share.testId}`}>${share.name}</a>` : share.name}` },
   { name: "Inferences", isNumber: true, cell: (share) => number(share.inferences) },
   { name: "Prompt tokens", isNumber: true, cell: (share) => number(share.prompt_tokens) },
   { name: "of them cached", isNumber: true, cell: (share) => number(share.cached_prompt_tokens) },
@@ -108,11 +112,7 @@ const columns = (part, shares) => [
 ];
 
 /** The colour of a row's bars. */
-function Swatch({ place, count }) {
-  const last = COLOURS.length - 1;
-  const at = count > COLOURS.length ? Math.min(place, last) : place;
-  return html`<span class=${`swatch ${COLOURS[at]}`} aria-hidden="true"></span>`;
-}
+const Swatch = ({ place }) => html`<span class=${`swatch series-${Math.min(place + 1, MOST_SHARES)}`} aria-hidden="true"></span>`;
 
 function Nothing({ days }) {
   return html`<${Empty} title=${`Nothing was used in ${days} days`} action=${html`<${Button} kind="primary" href="/tests">To the tests<//>`}>

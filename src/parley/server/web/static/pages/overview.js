@@ -24,7 +24,7 @@ const FAILING = [
   { name: "Test", isMain: true, cell: (line) => html`<a href=${`/tests/${line.test.id}`}>${line.test.name}</a>` },
   { name: "Last run", cell: (line) => html`<a href=${runAddress(line)}><${RunBadge} run=${line.run} /></a>` },
   { name: "Not passing", cell: (line) => SINCE[line.turn] },
-  { name: "Ended", cell: (line) => html`<${Time} at=${line.run.finished_at} isRelative />` },
+  { name: "Ended", width: "6.5rem", cell: (line) => html`<${Time} at=${line.run.finished_at} isRelative />` },
   { name: "Why", cell: (line) => html`<span class="muted">${line.run.error?.message ?? scored(line.run)}</span>` },
 ];
 const RECOVERED = FAILING.filter((column) => ["Test", "Last run", "Ended"].includes(column.name));
