@@ -22,6 +22,7 @@ from parley.server.config import IntegratedLlmSetting, RetentionSettings, Settin
 from parley.server.conversation.hooks import HookMaker, NoHooks
 from parley.server.conversation.parties import PartyMaker
 from parley.server.conversation.sse import StreamRules
+from parley.server.custom_evaluations.grader import SCORING, CustomGrader, Judges
 from parley.server.db.database import Database, PoolOptions
 from parley.server.definitions.offer import Offer
 from parley.server.direct.evaluate import DirectEvaluations, DirectLimits
@@ -55,6 +56,7 @@ from parley.server.outbound.connector import guarded_session
 from parley.server.outbound.guard import OutboundPolicy
 from parley.server.outbound.lookup import SystemLookup
 from parley.server.queue.jobs import RunQueue, arq_redis
+from parley.server.queue.pokes import Poke
 from parley.server.resources.reader import ResourceLimits, ResourceReader
 from parley.server.retention.policy import RetentionRules
 from parley.server.runs.cancel import Canceller
@@ -98,6 +100,9 @@ class Services:
     resources: ResourceReader
     direct: DirectEvaluations
     graders: Graders
+    judges: Judges
+    scoring_poke: Poke
+    """Wakes those who score posted results."""
     channel_rules: ChannelRules
     messenger: Messenger
     stream_rules: StreamRules
@@ -160,6 +165,8 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     maker = PartyMaker(llms, offer.profiles, offer.integrated, vault, clock, deadlines, watch)
     bus = await opened.enter_async_context(watch.bus(redis, prefix))
     queue = RunQueue(queueing, prefix)
+    judges = Judges(llms, offer, clock, deadlines)
+    scoring_poke = Poke(queueing, prefix, SCORING)
     limits = DirectLimits(
         wall_time_s=settings.run.wall_time_s,
         ping_s=settings.run.sse_ping_s,
@@ -195,7 +202,9 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         hooks=HookMaker(hook_caller_of(settings, calls, clock), HookVault(database, keyring)),
         resources=resources,
         direct=direct,
-        graders=Graders(),
+        graders=Graders(CustomGrader(judges, scoring_poke)),
+        judges=judges,
+        scoring_poke=scoring_poke,
         channel_rules=ChannelRules(keyring, policy),
         messenger=Messenger(calls, mailer_of(settings), keyring, clock, settings.api.public_url),
         stream_rules=StreamRules(ping_s=settings.run.sse_ping_s, check_s=settings.run.stream_check_s),

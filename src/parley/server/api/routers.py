@@ -13,6 +13,9 @@ from parley.server.agentic_tests.file_endpoints import router as test_files
 from parley.server.agentic_tests.overview_endpoints import router as overview
 from parley.server.agentic_tests.run_endpoints import router as runs_of_tests
 from parley.server.billing.endpoints import router as billing
+from parley.server.custom_evaluations.endpoints import PLANE
+from parley.server.custom_evaluations.endpoints import router as datasets
+from parley.server.custom_evaluations.run_endpoints import router as runs_of_datasets
 from parley.server.direct.endpoints import router as direct
 from parley.server.evaluations.endpoints import router as evaluations
 from parley.server.evaluations.gate_endpoints import router as gates
@@ -22,6 +25,7 @@ from parley.server.notifications.endpoints import router as channels
 from parley.server.quotas.endpoints import router as quotas
 from parley.server.runs.endpoints import router as runs
 from parley.server.runs.export import router as export_schema
+from parley.server.suites.endpoints import router as suites
 from parley.server.web.endpoints import router as session
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -34,8 +38,11 @@ ROUTERS: tuple[APIRouter, ...] = (
     overview,
     export_schema,
     direct,
+    suites,
     evaluations,
     gates,
+    datasets,
+    runs_of_datasets,
     accounts,
     billing,
     quotas,
@@ -44,5 +51,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     session,
 )
 
-LARGE_BODIES: tuple[re.Pattern[str], ...] = ()
+LARGE_BODIES: tuple[re.Pattern[str], ...] = (
+    re.compile(rf"/api/v1{PLANE}/runs/[^/]+/results"),
+    re.compile(rf"/api/v1{PLANE}/datasets(/[^/]+)?"),
+)
 """Whole paths that take results or suites, up to `PARLEY_API_LARGE_BODY_MAX_BYTES`."""

@@ -12,6 +12,8 @@ from uuid import UUID
 import uvloop
 
 from parley.server.config import Settings
+from parley.server.custom_evaluations.grader import SCORING
+from parley.server.custom_evaluations.scorer import Scorer, ScoringLimits
 from parley.server.errors import DatabaseAway
 from parley.server.evaluations.alerts import GateAlerts
 from parley.server.evaluations.finish import Expiry
@@ -22,6 +24,7 @@ from parley.server.notifications.deliver import Deliverer
 from parley.server.notifications.teller import Teller
 from parley.server.queue.consumer import IDLE_POLL_S, Consumer
 from parley.server.queue.jobs import arq_redis
+from parley.server.queue.pokes import Poke
 from parley.server.retention.tick import Retention
 from parley.server.runs.admit import admit_next
 from parley.server.runs.execute import Executor, Limits
@@ -30,6 +33,8 @@ from parley.server.runs.prepare import SnapshotPreparation
 from parley.server.runs.sweep import Sweep
 from parley.server.schedules.fire import Starter
 from parley.server.schedules.tick import Scheduler
+from parley.server.suites.carry import Means
+from parley.server.suites.tick import SuiteTick
 from parley.server.telemetry.listener import listening
 from parley.server.telemetry.readiness import queue_state
 from parley.server.wiring import Services, open_services, redis_pool, retention_rules_of
@@ -73,6 +78,13 @@ class Worker:
         self._reactions = Reactions(services.database, teller, settings.worker.tick_s)
         self._gate_alerts = GateAlerts(services.database, teller, settings.worker.tick_s)
         self._expiry = Expiry(services.database, settings.worker.tick_s)
+        means = Means(
+            offer=services.offer,
+            queue=services.queue,
+            canceller=services.canceller,
+            look_every_s=settings.worker.tick_s,
+        )
+        self._suites = SuiteTick(services.database, means, settings.worker.tick_s)
         self._deliverer = Deliverer(services.database, services.messenger, settings.worker.tick_s)
         retention = settings.retention
         self._retention = Retention(
@@ -83,6 +95,17 @@ class Worker:
         )
         self._consumer = Consumer(
             self._queueing, settings.redis.prefix, self._executor.execute, settings.worker.concurrency
+        )
+        self._scorer = Scorer(
+            services.database,
+            services.judges,
+            Poke(self._queueing, settings.redis.prefix, SCORING),
+            ScoringLimits(
+                concurrency=settings.worker.concurrency,
+                lease_s=settings.worker.lease_s,
+                heartbeat_s=settings.worker.heartbeat_s,
+                tick_s=settings.worker.tick_s,
+            ),
         )
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -96,12 +119,15 @@ class Worker:
             await opened.enter_async_context(self._executor)
             await opened.enter_async_context(self._consumer)
             opened.push_async_callback(self._deliverer.close)
+            opened.push_async_callback(self._scorer.close)
             ticks = (
                 asyncio.create_task(self._sweep.run(), name="sweep"),
                 asyncio.create_task(self._scheduler.run(), name="schedules"),
                 asyncio.create_task(self._reactions.run(), name="reactions"),
                 asyncio.create_task(self._gate_alerts.run(), name="gate-alerts"),
                 asyncio.create_task(self._expiry.run(), name="expiry"),
+                asyncio.create_task(self._suites.run(), name="suites"),
+                asyncio.create_task(self._scorer.run(), name="scoring"),
                 asyncio.create_task(self._deliverer.run(), name="deliveries"),
                 asyncio.create_task(self._retention.run(), name="retention"),
             )
@@ -113,6 +139,7 @@ class Worker:
             try:
                 async with asyncio.timeout(self._grace_s):
                     await self._executor.drain()
+                    await self._scorer.drain()
                     await self._deliverer.drain()
             except TimeoutError:
                 _log.error("grace time over: %d runs are left to their leases", self._executor.held)
