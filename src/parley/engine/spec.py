@@ -79,3 +79,8 @@ class Spec:
     def gateway_opens(self) -> bool:
         """Whether `start` ends in a line the gateway has to answer, as turn 1."""
         return bool(self.start) and self.start[-1].role in ("user", "tool")
+
+    @property
+    def secret(self) -> str:
+        """What the gateway is never told, as one text; marks in prompts come from it."""
+        return f"{self.seed}/{self.goal}"

@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from parley.engine.fence import Fence
 from parley.engine.grading.evidence import Evidence
-from parley.engine.judging.fence import Fence
 from parley.engine.judging.transcript import MAX_TOOL_CHARS, MAX_WORDS_CHARS, capped, shared_out
 from parley.engine.messages import Message
 from parley.engine.script.revision import digest
-from parley.engine.spec import Spec
 
 PROMPT_VERSION = "rating-1"
 """Changes with every change of the words below, and so the grading identity of every run after it."""
@@ -88,7 +87,7 @@ def rating_messages(evidence: Evidence, vote: int, problem: str | None) -> tuple
     sections = list(_sections(evidence))
     data = [text for _, _, text in sections]
     # The marks come from the data themselves, so nothing inside could have foretold them.
-    fence = Fence(Spec(goal=digest(data), seed=vote), data)
+    fence = Fence(f"{vote}/{digest(data)}", data)
     parts = [f"# {title}\n{fence.around(name, text)}" for name, title, text in sections]
     parts.append(_REPEAT)
     if problem:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any, Literal, TypeAlias
 
+from parley.engine.blank import is_blank
 from parley.engine.chat.pieces import FinishReason
 from parley.engine.judging.claims import ClaimUnreadable, claims
-from parley.engine.simulator.blank import is_blank
 from parley.engine.text import clean
 
 OpinionCode: TypeAlias = Literal[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from parley.engine.judging.fence import Fence
+from parley.engine.fence import Fence
 from parley.engine.judging.transcript import MAX_WORDS_CHARS, capped, shared_out, transcript
 from parley.engine.messages import Message
 from parley.engine.spec import Spec
@@ -96,7 +96,7 @@ def judge_messages(
     goal, _ = capped(spec.goal, MAX_WORDS_CHARS)
     criteria, _ = capped(spec.validation_criteria or "", MAX_WORDS_CHARS)
     resources = shared_out(spec.resources, MAX_BACKGROUND_CHARS)
-    fence = Fence(spec, (goal, criteria, *resources, lines))
+    fence = Fence(spec.secret, (goal, criteria, *resources, lines))
     sections = [f"# The user's goal\n{fence.around('goal', goal)}"]
     if criteria:
         sections.append(f"# Criteria\n{fence.around('criteria', criteria)}")

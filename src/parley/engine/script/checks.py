@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from parley.engine.blank import is_blank
 from parley.engine.checks.jsontext import JsonUnreadable, read_json
 from parley.engine.checks.patterns import read_pattern
 from parley.engine.checks.schema import SchemaFault, read_schema
@@ -13,7 +14,6 @@ from parley.engine.script.fit import has_schema, schema_words
 from parley.engine.script.observation import Interrupt, Observation, Structured, completed_outputs, tool_calls
 from parley.engine.script.shapes import Expect, Output, TextExpect
 from parley.engine.script.tool_checks import tool_checks
-from parley.engine.simulator.blank import is_blank
 
 
 def checked(

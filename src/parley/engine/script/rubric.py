@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
-from parley.engine.judging.fence import Fence
+from parley.engine.fence import Fence
 from parley.engine.messages import Message
 from parley.engine.script.observation import Observation
 from parley.engine.script.record import Input
 from parley.engine.script.revision import digest
 from parley.engine.script.shapes import Criterion
 from parley.engine.script.wire import Json, Many, Wire
-from parley.engine.spec import Spec
 
 RUBRIC_VERSION: Final = "rubric-1"
 """Changes with every change of the words below; kept in every record."""
@@ -104,7 +103,7 @@ def judge_messages(request: GradeRequest, problem: str | None) -> tuple[Message,
     sections = _sections(request)
     data = [section.text for section in sections]
     # The marks come from the data themselves, so nothing inside could have foretold them.
-    fence = Fence(Spec(goal=digest(data), seed=0), data)
+    fence = Fence(digest(data), data)
     parts = [_TOOLS[request.tool_visibility]]
     parts += [f"# {section.title}\n{fence.around(section.name, section.text)}" for section in sections]
     parts.append(_REPEAT)

@@ -16,8 +16,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from parley.engine.blank import is_blank
 from parley.engine.script.wire import Json, Many, Wire
-from parley.engine.simulator.blank import is_blank
 
 MAX_WORDS: Final = 32_000
 """Characters of one message, criterion or resume; as many as a goal may have."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from parley.engine.blank import is_blank
 from parley.engine.judging.claims import ClaimUnreadable, claims
 from parley.engine.script.plain import NotPlain, plain
-from parley.engine.simulator.blank import is_blank
 
 MAX_CHARS = 200_000
 """Longer replies are not read: many times what a judge writes, and a bound on the work."""

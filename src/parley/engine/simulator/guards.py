@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
-from parley.engine.simulator.blank import is_blank
+from parley.engine.blank import is_blank
 from parley.engine.simulator.helper_talk import talks_as_helper
 from parley.engine.simulator.plan_talk import names_machinery, talks_of_plan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from parley.engine.simulator.blank import is_blank, leading_blanks
+from parley.engine.blank import is_blank, leading_blanks
 from parley.engine.simulator.speakers import LABEL_CHARS, Label, label_of
 
 _LINE_END = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from parley.engine.judging.fence import Fence
+from parley.engine.blank import is_blank
+from parley.engine.fence import Fence
 from parley.engine.judging.transcript import capped, words_of
 from parley.engine.messages import Message, Part, Reasoning, Refusal, Role, Text, ToolCall, ToolResult
-from parley.engine.simulator.blank import is_blank
 from parley.engine.simulator.characteristics import traits_at
 from parley.engine.simulator.exit_token import EXIT_TOKEN
 from parley.engine.spec import Spec
@@ -90,7 +90,7 @@ def user_messages(
 
 
 def _system(spec: Spec, turn: int, may_exit: bool, nudge: Nudge | None) -> str:
-    fence = Fence(spec, (spec.goal, *spec.resources))
+    fence = Fence(spec.secret, (spec.goal, *spec.resources))
     sections = [_SYSTEM, f"# What this person wants\n{fence.around('goal', spec.goal)}"]
     if spec.resources:
         texts = "\n".join(fence.around("background", text) for text in spec.resources)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parley.engine.simulator.blank import is_blank
+from parley.engine.blank import is_blank
 from parley.engine.simulator.own_words import OwnWords
 from parley.engine.simulator.token_filter import TokenFilter
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from parley.engine.simulator.blank import is_blank
+from parley.engine.blank import is_blank
 from parley.engine.spec import HookEvent
 from parley.server.definitions.addresses import url_problem
 from parley.server.definitions.numbers import Decay, TopK

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
-from parley.engine.simulator.blank import is_blank
+from parley.engine.blank import is_blank
 from parley.server.definitions.faults import SHAPE_TAG
 from parley.server.definitions.shapes import Shape
 

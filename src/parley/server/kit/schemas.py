@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from parley.engine.simulator.blank import is_blank
+from parley.engine.blank import is_blank
 from parley.server.kit.clock import rfc3339
 from parley.server.kit.ids import parse_id
 

@@ -272,7 +272,7 @@ async def _examine() -> bool:
 
 
 def _named(name: str) -> str:
-    from parley.engine.simulator.blank import is_blank
+    from parley.engine.blank import is_blank
 
     if is_blank(name) or len(name.strip()) > 200:
         raise ValueError("A name has 1 to 200 characters, and can be seen.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parley.engine.simulator.blank import is_blank
+from parley.engine.blank import is_blank
 from parley.engine.text import clean
 from parley.server.outbound.errors import ConnectFailed
 from parley.server.outbound.fetch import Answer

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parley.engine.judging.fence import Fence
+from parley.engine.fence import Fence
 from parley.engine.judging.opinion import read_opinion
 from parley.engine.judging.prompt import OPINION_SCHEMA, judge_messages
 from parley.engine.messages import Message, ToolCall, ToolResult
@@ -137,7 +137,7 @@ def test_marks_differ_between_runs() -> None:
 
 def test_marks_are_looked_for_in_every_piece_of_data() -> None:
     def around(*data: str) -> str:
-        return Fence(SPEC, data).around("a", "text")
+        return Fence("secret", data).around("a", "text")
 
     mark = around("x")[len("<a-") :].partition(">")[0]
     assert around() == around("x") == f"<a-{mark}>\ntext\n</a-{mark}>"

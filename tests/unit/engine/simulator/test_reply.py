@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parley.engine.simulator.blank import is_blank, leading_blanks
+from parley.engine.blank import is_blank, leading_blanks
 from parley.engine.simulator.exit_token import EXIT_TOKEN
 from parley.engine.simulator.own_words import OwnWords
 from parley.engine.simulator.reply import ReplyFilter, TokenFilter

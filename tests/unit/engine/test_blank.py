@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from parley.engine.simulator.blank import is_blank, leading_blanks
+from parley.engine.blank import is_blank, leading_blanks
 
 VISIBLE_FORMAT = {0x110BD, 0x110CD, 0x6DD, 0x70F, 0x8E2, *range(0x600, 0x606), 0x890, 0x891}
 """Format characters that are drawn: number signs and marks of verses."""

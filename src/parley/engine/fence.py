@@ -6,8 +6,6 @@ import hashlib
 import itertools
 from collections.abc import Sequence
 
-from parley.engine.spec import Spec
-
 _CHARS = 12
 """Length of a mark: 48 bits, so that nobody meets it by chance."""
 
@@ -15,14 +13,14 @@ _CHARS = 12
 class Fence:
     """Writes data between `<name-mark>` and `</name-mark>`, the mark standing nowhere in the data.
 
-    The mark comes from the seed and the goal, which the gateway is never told, so it cannot be guessed
-    from inside; and it is looked for in the data, so that even a lucky guess would be no use. It stays
-    the same from turn to turn, which lets providers reuse their cache of the prompt's beginning.
+    The mark comes from `secret`, which whoever wrote the data was never told, so it cannot be guessed from
+    inside; and it is looked for in the data, so that even a lucky guess would be no use. The same secret
+    gives the same mark, which lets providers reuse their cache of the prompt's beginning.
     """
 
-    def __init__(self, spec: Spec, data: Sequence[str]) -> None:
+    def __init__(self, secret: str, data: Sequence[str]) -> None:
         lowered = [text.lower() for text in data]
-        marks = (_mark(spec, count) for count in itertools.count())
+        marks = (_mark(secret, count) for count in itertools.count())
         self._mark = next(mark for mark in marks if not any(mark in text for text in lowered))
 
     def around(self, name: str, text: str) -> str:
@@ -30,5 +28,5 @@ class Fence:
         return f"<{name}-{self._mark}>\n{text}\n</{name}-{self._mark}>"
 
 
-def _mark(spec: Spec, count: int) -> str:
-    return hashlib.sha256(f"fence/{count}/{spec.seed}/{spec.goal}".encode()).hexdigest()[:_CHARS]
+def _mark(secret: str, count: int) -> str:
+    return hashlib.sha256(f"fence/{count}/{secret}".encode()).hexdigest()[:_CHARS]
