@@ -7,7 +7,7 @@ PYTEST_WORKERS ?= 2
 SOAK_MINUTES ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo dev test test-fast check fmt lint types arch migrations-check bench bench-large previous-release migration lock clean
+.PHONY: help install demo dev test test-fast check fmt lint types arch migrations-check bench bench-large previous-release screenshots migration lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ chaos: $(INSTALLED) ## Strike a fleet under load with the faults of a seed, chec
 
 soak: $(INSTALLED) ## Run a fleet at full speed, check that nothing grows (SOAK_MINUTES=20)
 	@$(BIN)/python -m tests.e2e.faults.soak --minutes $(SOAK_MINUTES)
+
+screenshots: $(INSTALLED) ## Take the docs' pictures of the dashboard anew (needs Chromium)
+	@PARLEY_TEST_SCREENSHOTS=1 $(BIN)/pytest -q tests/e2e/dashboard/test_screenshots.py
 
 migration: $(INSTALLED) ## Write a migration for what changed: make migration MESSAGE="add x"
 	@test -n "$(MESSAGE)" || { echo 'Say what it does: make migration MESSAGE="add x"' >&2; exit 2; }

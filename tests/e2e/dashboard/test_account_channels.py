@@ -13,13 +13,15 @@ from tests.stage import Stage
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
-CLOSED = "http://127.0.0.1:9/hook"
-"""A port that nobody listens at."""
+
+def nowhere(stage: Stage) -> str:
+    """An address that answers with 404."""
+    return f"{stage.llms.base_url}/nowhere"
 
 
 async def make_channel(stage: Stage, **fields: object) -> dict[str, str]:
     """A channel to nowhere."""
-    body = {"name": "On call", "url": CLOSED, "format": "slack"} | fields
+    body = {"name": "On call", "url": nowhere(stage), "format": "slack"} | fields
     answer: httpx.Response = await stage.http.post("/api/v1/channels", json=body)
     made: dict[str, str] = answer.json()["data"]
     return made
@@ -37,7 +39,7 @@ async def test_channel_is_made_with_its_secret_shown_once(dashboard: Seen, stage
     await dialog.get_by_label("Form").select_option("signed JSON, for programs")
     await dialog.get_by_role("button", name="Make the channel").click()
     await expect(dialog.locator(".problem")).to_be_visible()
-    await dialog.get_by_label("Address").fill(CLOSED)
+    await dialog.get_by_label("Address").fill(nowhere(stage))
     await dialog.get_by_role("button", name="Make the channel").click()
     await expect(dialog.get_by_text(re.compile("^whsec_"))).to_be_visible()
     await dialog.get_by_role("button", name="I have kept it").click()
@@ -56,6 +58,7 @@ async def test_try_that_fails_is_told_and_stands_in_the_log(dashboard: Seen, sta
     log = page.get_by_role("table", name="Deliveries")
     await expect(log).to_contain_text("test message")
     await expect(log).to_contain_text("failed")
+    await expect(log).to_contain_text("404")
     await dashboard.looks_accessible()
 
 
