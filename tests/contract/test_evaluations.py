@@ -147,6 +147,7 @@ async def test_results_are_listed_in_the_order_of_the_cases(ask: Any, completed:
     assert len(await ask(f"{URL}/{made}/results", case="c0", limit=1)) == 1
     detail = await ask(f"{URL}/{made}/results/{rows[0]['id']}")
     assert detail["transcript"] == {"output": {"text": "An answer."}}
+    assert detail["content"] == {"query": "Question 0?"}
     assert "transcript" not in rows[0]
     other = await completed([1])
     assert (await ask(f"{URL}/{other}/results/{rows[0]['id']}", 404))["code"] == "not_found"

@@ -80,11 +80,12 @@ async def results(
 
 async def result(session: Session, scope: AccountScope, evaluation_id: UUID, result_id: UUID) -> ResultDetail:
     """One result with what was judged. Raises `NotFound`."""
-    statement = ResultRepository(session, scope).of(evaluation_id).where(CaseResult.id == result_id)
-    row = (await session.execute(statement)).first()
+    found = await session.execute(ResultRepository(session, scope).in_full(evaluation_id, result_id))
+    row = found.first()
     if row is None:
         raise NotFound
-    return ResultDetail(**_result(row) | {name: getattr(row.CaseResult, name) for name in _OF_RESULT_DETAIL})
+    detail = {name: getattr(row.CaseResult, name) for name in _OF_RESULT_DETAIL}
+    return ResultDetail(**_result(row) | detail | {"content": row.content})
 
 
 async def scored(

@@ -196,6 +196,11 @@ class ResultRepository(Repository[CaseResult]):
             statement.order_by(EvaluationCase.index, EvaluationCase.case_id, CaseResult.repetition),
         )
 
+    def in_full(self, evaluation_id: UUID, result_id: UUID) -> Select[Any]:
+        """One of them, with what its case asked."""
+        whole = self.of(evaluation_id).add_columns(EvaluationCase.content)
+        return cast("Select[Any]", whole.where(CaseResult.id == result_id))
+
     async def linked(self, evaluation_id: UUID) -> Sequence[tuple[CaseResult, CaseResult]]:
         """Results of a regraded evaluation, each with the one it was made from."""
         statement = self.rows().where(

@@ -93,6 +93,7 @@ class ResultLine(Answer):
 class ResultDetail(ResultLine):
     """A case result with what was judged."""
 
+    content: dict[str, Any] = Field(description="What the case asked, as it was frozen.")
     idempotency_key: str | None
     batch_id: str | None
     transcript: dict[str, Any] | None
