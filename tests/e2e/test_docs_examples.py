@@ -22,6 +22,7 @@ PAGES = (
     "how-to/read-the-stream.md",
     "how-to/write-useful-tests.md",
     "how-to/money.md",
+    "how-to/evaluate-your-agent.md",
 )
 EXAMPLE = re.compile(r"<!-- executed(?P<python>: python)? -->\n```\w+\n(?P<code>.*?)```", re.DOTALL)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import orjson
 
 from parley.server.llm.demo.behaviours import Behaviour, CallTool, Say
+from parley.server.llm.demo.rating import rated, rates
 from parley.server.llm.demo.request import ChatRequest
 from parley.server.llm.demo.script import opinion
 from parley.server.llm.demo.stories import JUDGE_LLM, SHOP_LLM, SMALL_TALK, STORIES, USER_LLM, Story
@@ -20,6 +21,8 @@ def acted(request: ChatRequest) -> Behaviour | None:
             return _customer(_story_by_goal(request), request.turn)
         case name if name == SHOP_LLM:
             return _shop(_story_by_opening(request), request)
+        case name if name == JUDGE_LLM and rates(request):
+            return rated(request)
         case name if name == JUDGE_LLM:
             return _judge(_story_by_goal(request), request)
     return None
