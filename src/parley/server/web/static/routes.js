@@ -20,6 +20,11 @@ const ROUTES = [
   ["/account/usage", () => import("./pages/account_usage.js")],
   ["/account/limits", () => import("./pages/account_limits.js")],
   ["/evaluations", () => import("./pages/evaluations.js")],
+  ["/evaluations/gates", () => import("./pages/gates.js")],
+  ["/evaluations/:id", () => import("./pages/evaluation.js")],
+  ["/evaluations/:id/cases/:result", () => import("./pages/evaluation_case.js")],
+  ["/evaluations/:id/compare", () => import("./pages/evaluation_compare.js")],
+  ["/evaluations/:id/gate", () => import("./pages/evaluation_gate.js")],
 ];
 
 /** What a path shows: `{load, params}`. */
