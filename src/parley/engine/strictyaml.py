@@ -1,16 +1,22 @@
-"""YAML as plain as JSON: no aliases, no keys given twice, no dates, yes or no that were meant as text.
+"""YAML as plain as JSON: no aliases, no tags, no keys given twice, and of plain words only those that JSON
+knows mean anything but themselves: numbers, true, false, null. A time of day or a date is a text.
 
 It is read in Python, slowly: a server hands longer texts to a thread.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
 import yaml
 
-_SURPRISING = (":timestamp", ":merge", ":bool")
+_SURPRISING = (":timestamp", ":merge", ":bool", ":int", ":float", ":value")
+_INT = "tag:yaml.org,2002:int", re.compile(r"-?(?:0|[1-9][0-9]*)$")
+_FLOAT = "tag:yaml.org,2002:float", re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$")
+"""Numbers as JSON writes them; a whole one is looked for first."""
+_NUMERIC = list("-0123456789")
 
 
 class YamlUnreadable(ValueError):
@@ -30,7 +36,25 @@ class _Loader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(problem="aliases are not taken; write it out", problem_mark=mark)
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if event.tag is not None:
+            raise yaml.MarkedYAMLError(problem="tags are not taken", problem_mark=event.start_mark)
         return super().compose_node(parent, index)
+
+    def construct_yaml_str(self, node: Any) -> str:
+        # Files of JSON spell a character above U+FFFF as two halves.
+        halves = self.construct_scalar(node).encode("utf-16", "surrogatepass")
+        try:
+            return halves.decode("utf-16")
+        except UnicodeDecodeError:
+            problem = "half a character is no text"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
+
+    def construct_yaml_float(self, node: Any) -> float:
+        value = float(node.value)
+        if not math.isfinite(value):
+            raise yaml.MarkedYAMLError(problem="a number is too large", problem_mark=node.start_mark)
+        return value
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen: set[str] = set()
@@ -52,6 +76,10 @@ _Loader.yaml_implicit_resolvers = {
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:bool", re.compile("(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
 )
+_Loader.add_implicit_resolver(*_INT, _NUMERIC)
+_Loader.add_implicit_resolver(*_FLOAT, _NUMERIC)
+_Loader.add_constructor("tag:yaml.org,2002:str", _Loader.construct_yaml_str)
+_Loader.add_constructor(_FLOAT[0], _Loader.construct_yaml_float)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -66,6 +94,8 @@ def _text_node(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 
 _Dumper.add_representer(str, _text_node)
+# What the reader above takes for a number is quoted where it is a text.
+_Dumper.add_implicit_resolver(*_FLOAT, _NUMERIC)
 
 
 def read(text: str) -> Any:
@@ -78,7 +108,7 @@ def read(text: str) -> Any:
         raise YamlUnreadable(str(error.problem), line, column) from None
     except RecursionError:
         raise YamlUnreadable("is nested too deeply") from None
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise YamlUnreadable(str(error).splitlines()[0]) from None
 
 
