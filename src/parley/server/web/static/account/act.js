@@ -2,9 +2,17 @@
 import { useRef, useState } from "preact/hooks";
 import { tellError } from "../components/toast.js";
 
+/** A refusal without what it says of one field; null if that was all. */
+function without(error, name) {
+  if (!problemOf(error, name)) return error;
+  const details = error.details.filter(({ field }) => field !== name && !field?.startsWith(`${name}.`));
+  return details.length ? Object.create(error, { details: { value: details } }) : null;
+}
+
 /**
- * `[isBusy, run, error]`: `run()` does `act(...)` unless it is under way already. What went wrong is told as news,
- * and, if `keepsError`, kept for the page instead; problems of fields then stand in `error.problems`.
+ * `[isBusy, run, error, forget]`: `run()` does `act(...)` unless it is under way already. What went wrong is told as
+ * news, and, if `keepsError`, kept for the page instead; problems of fields then stand in `error.problems`, until
+ * `forget(name)` says that the field is being mended.
  */
 export function useAct(act, { keepsError = false } = {}) {
   const [isBusy, setBusy] = useState(false);
@@ -25,7 +33,8 @@ export function useAct(act, { keepsError = false } = {}) {
       setBusy(false);
     }
   };
-  return [isBusy, run, error];
+  const forget = (name) => setError((now) => without(now, name));
+  return [isBusy, run, error, forget];
 }
 
 /** The problem of one field, and of what lies below it. */

@@ -16,8 +16,8 @@ const FORMATS = [
 /** `onSaved(channel)` gets the channel, with a secret if one was just made. */
 export function ChannelDialog({ channel, onSaved, onClose }) {
   const [draft, setDraft] = useState({ name: channel?.name ?? "", url: "", format: channel?.format ?? "slack", enabled: channel?.enabled ?? true });
-  const [isBusy, save, error] = useAct(async () => onSaved((await send(channel, draft)).data), { keepsError: true });
-  const frame = (name) => ({ value: draft[name], problem: problemOf(error, name), onChange: (value) => setDraft((now) => ({ ...now, [name]: value })) });
+  const [isBusy, save, error, forget] = useAct(async () => onSaved((await send(channel, draft)).data), { keepsError: true });
+  const frame = (name) => ({ value: draft[name], problem: problemOf(error, name), onChange: (value) => (setDraft((now) => ({ ...now, [name]: value })), forget(name)) });
   const hint = channel ? `Now ${channel.shown_url}. Left empty, it stays.` : "Stored sealed: whoever knows a chat's webhook can write there.";
   return html`<${Dialog} title=${channel ? `Change ${channel.name}` : "New channel"} onClose=${onClose}>
     <form class="form" novalidate onSubmit=${(event) => (event.preventDefault(), save())}>

@@ -41,7 +41,7 @@ export default function Page() {
 function Particulars({ account }) {
   const { name, owner_email, alerts_contact } = account;
   const [draft, setDraft] = useState({ name, owner_email, alerts_contact });
-  const [isBusy, save, error] = useAct(
+  const [isBusy, save, error, forget] = useAct(
     async () => {
       const fields = Object.fromEntries(Object.entries(draft).map(([field, text]) => [field, text?.trim() || null]));
       const saved = (await put("/account", { ...fields, name: draft.name }).catch((fault) => {
@@ -57,7 +57,10 @@ function Particulars({ account }) {
   const frame = (field) => ({
     value: draft[field],
     problem: problemOf(error, field),
-    onChange: (text) => setDraft((now) => ({ ...now, [field]: text })),
+    onChange: (text) => {
+      setDraft((now) => ({ ...now, [field]: text }));
+      forget(field);
+    },
   });
   return html`<form class="form" novalidate onSubmit=${(event) => (event.preventDefault(), save())}>
     <${ScopeNote} scope="account:write" act="change the account" />

@@ -58,7 +58,7 @@ function Editor({ gateway = null, save, label }) {
   const body = bodyOf(draft, gateway);
   const isChanged = Object.keys(body).length > 0;
   const isFaulty = Object.values(faults).some(Boolean);
-  const [isBusy, send, error] = useAct(
+  const [isBusy, send, error, forget] = useAct(
     async () => {
       const next = await save(body).catch((fault) => {
         toFirstProblem();
@@ -70,7 +70,10 @@ function Editor({ gateway = null, save, label }) {
     { keepsError: true },
   );
   useEffect(() => holdReader(() => isChanged && !isBusy), [isChanged, isBusy]);
-  const change = (name, value) => setDraft((now) => ({ ...now, [name]: value }));
+  const change = (name, value) => {
+    setDraft((now) => ({ ...now, [name]: value }));
+    forget(name);
+  };
   const submit = (event) => {
     event.preventDefault();
     if (isFaulty) toFirstProblem();

@@ -102,11 +102,11 @@ function KeyDialog({ onMade, onClose }) {
   const own = current.value?.scopes ?? [];
   const [draft, setDraft] = useState({ name: "", kind: "private", scopes: own, lasts: "" });
   const change = (part) => setDraft((now) => ({ ...now, ...part }));
-  const [isBusy, make, error] = useAct(async () => onMade((await post("/keys", bodyOf(draft))).data.key), { keepsError: true });
+  const [isBusy, make, error, forget] = useAct(async () => onMade((await post("/keys", bodyOf(draft))).data.key), { keepsError: true });
   const turn = (scope, isOn) => change({ scopes: own.filter((one) => (one === scope ? isOn : draft.scopes.includes(one))) });
   return html`<${Dialog} title="New key" onClose=${onClose}>
     <form class="form" novalidate onSubmit=${(event) => (event.preventDefault(), make())}>
-      <${TextField} label="Name" hint="What the key is for, such as pipeline." value=${draft.name} problem=${problemOf(error, "name")} onChange=${(name) => change({ name })} required />
+      <${TextField} label="Name" hint="What the key is for, such as pipeline." value=${draft.name} problem=${problemOf(error, "name")} onChange=${(name) => (change({ name }), forget("name"))} required />
       <${SelectField} label="Kind" value=${draft.kind} options=${KINDS} onChange=${(kind) => change({ kind })} />
       <${SelectField} label="Lasts" value=${draft.lasts} options=${LASTS} problem=${problemOf(error, "expires_at")} onChange=${(lasts) => change({ lasts })} />
       ${draft.kind === "private" && html`<fieldset class="field rows-field">
