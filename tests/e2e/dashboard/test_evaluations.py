@@ -17,8 +17,8 @@ from tests.stage import Stage
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 API = "/api/v1/evaluations"
-BEFORE = [9, 8, 9, 8, 9, 8, 9, 8, 9, 8]
-AFTER = [4, 8, 9, 5, 9, "failed", 9, 9.8, 9, None]
+BEFORE: list[Rating | Sequence[Rating]] = [9, 8, 9, 8, 9, 8, 9, 8, 9, 8]
+AFTER: list[Rating | Sequence[Rating]] = [4, 8, 9, 5, 9, "failed", 9, 9.8, 9, None]
 
 
 async def dataset(stage: Stage, name: str = "Support questions") -> UUID:
@@ -207,7 +207,7 @@ async def test_newest_is_asked_for_what_was_asked_before(dashboard: Seen, stage:
     of = await dataset(stage)
     for ratings, mark in ((BEFORE, 7), ([*AFTER[:-1], 7], 8), (BEFORE, 8)):
         evaluation = await made(stage, of, ratings)
-        query = {"failUnder": mark, "caller": "ci"}
+        query = {"failUnder": str(mark), "caller": "ci"}
         assert (await stage.http.post(f"{API}/{evaluation}/gate", params=query)).status_code == 200
     await made(stage, of, AFTER)
     await dashboard.open("/evaluations/gates")

@@ -18,7 +18,7 @@ export const standing = (run) => (run?.outcome && run.state !== "cancelled" ? ru
 /** The badge of an outcome or a state, by its name. */
 export function Badge({ of, children }) {
   const [look, sign, name] = LOOKS[of] ?? ["quiet", "", of];
-  return html`<span class=${`badge ${look}`}><span aria-hidden="true">${sign}</span>${children ?? name}</span>`;
+  return html`<span class=${`badge ${look}`}>${sign && html`<span aria-hidden="true">${sign}</span>`}${children ?? name}</span>`;
 }
 
 /** The badge of a run. */

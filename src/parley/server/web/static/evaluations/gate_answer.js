@@ -6,7 +6,7 @@ import { CheckBadge, VerdictBadge } from "./badges.js";
 const number = (value) => (value === null ? html`<span class="muted">–</span>` : String(value));
 
 const COLUMNS = [
-  { name: "Check", isMain: true, cell: (one) => one.check },
+  { name: "Check", isMain: true, cell: (one) => html`<span class="unbroken">${one.check}</span>` },
   { name: "Result", cell: (one) => html`<${CheckBadge} passed=${one.passed} />` },
   { name: "Asked", isNumber: true, cell: (one) => number(one.threshold) },
   { name: "Found", isNumber: true, cell: (one) => number(one.actual) },

@@ -90,7 +90,7 @@ function Cases({ evaluation, query }) {
   const list = useRows(`/evaluations/${evaluation.id}/results`, filters);
   useEvery(LOOK_EVERY_S, () => isOpen(evaluation) && list.found.reload());
   return html`<section>
-    <h2>Cases</h2>
+    <h2 class="log-head">Cases</h2>
     <form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}>
       <${SelectField} label="Results" value=${filters.status} options=${STATUSES} onChange=${(status) => withQuery({ status })} />
       <${FilterText} label="Case id" name="case" query=${query} />

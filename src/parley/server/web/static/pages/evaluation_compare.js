@@ -49,7 +49,7 @@ function Baselines({ evaluation, baseline }) {
   const others = (found.data?.data ?? []).filter((one) => one.id !== evaluation.id).map((one) => [one.id, labelOf(one)]);
   if (baseline && !others.some(([id]) => id === baseline)) others.push([baseline, baseline]);
   const options = baseline ? others : [["", "Choose one"], ...others];
-  return html`<form class="filters" onSubmit=${(event) => event.preventDefault()}>
+  return html`<form class="filters single" onSubmit=${(event) => event.preventDefault()}>
     <${SelectField} label="Baseline" value=${baseline ?? ""} options=${options} onChange=${(id) => withQuery({ baseline: id })} />
   </form>`;
 }
@@ -79,7 +79,7 @@ function Moved({ comparison }) {
         <${Figure} name="Mean moved" look=${interval && interval.high < 0 ? "bad" : interval && interval.low > 0 ? "good" : null}
           note=${interval && html`${interval.level * 100}%: ${difference(interval.low)} to ${difference(interval.high)}`}>${difference(delta)}<//>
         <${Figure} name="p-value" note=${`Wilcoxon, ${changed} of ${paired} pairs moved`}>${chance(p)}<//>
-        <${Figure} name="Verdicts" note=${`p ${verdicts.p_value.toFixed(3)}, McNemar`}>${verdicts.fell} fell, ${verdicts.rose} rose<//>
+        <${Figure} name="Verdicts" note=${`McNemar, p ${chance(verdicts.p_value)}`}>${verdicts.fell} fell, ${verdicts.rose} rose<//>
       </dl>
       ${interval && html`<${Interval} delta=${delta} interval=${interval} />`}
     </div>`;
