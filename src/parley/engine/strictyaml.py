@@ -32,6 +32,9 @@ class YamlUnreadable(ValueError):
 class _Loader(yaml.SafeLoader):
     """The safe loader without what makes YAML surprising."""
 
+    values_left: float = math.inf
+    """Keys and values that may still come."""
+
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
@@ -39,6 +42,10 @@ class _Loader(yaml.SafeLoader):
         event = self.peek_event()  # type: ignore[no-untyped-call]
         if event.tag is not None:
             raise yaml.MarkedYAMLError(problem="tags are not taken", problem_mark=event.start_mark)
+        self.values_left -= 1
+        if self.values_left < 0:
+            problem = "too many keys and values for one file"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 
     def construct_yaml_str(self, node: Any) -> str:
@@ -98,10 +105,16 @@ _Dumper.add_representer(str, _text_node)
 _Dumper.add_implicit_resolver(*_FLOAT, _NUMERIC)
 
 
-def read(text: str) -> Any:
-    """The content of one document. Raises `YamlUnreadable`."""
+def read(text: str, *, most_values: int | None = None) -> Any:
+    """The content of one document. Raises `YamlUnreadable`.
+
+    `most_values` bounds its keys and values together: each takes some 0.05 ms, whoever sent it.
+    """
     try:
-        return yaml.load(text, _Loader)
+        loader = _Loader(text)
+        if most_values is not None:
+            loader.values_left = most_values
+        return loader.get_single_data()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)

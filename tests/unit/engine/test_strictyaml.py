@@ -64,3 +64,11 @@ def test_json_means_the_same_here() -> None:
     text = '{"a": [1, -2, 0.5, -1e3, 2E+2, 1.5e-2, null, true], "b": "\\ud83d\\ude00", "1e5": "1e5"}'
     assert read(text) == json.loads(text)
     assert read(write(read(text))) == json.loads(text)
+
+
+def test_keys_and_values_are_counted_where_the_reader_says_so() -> None:
+    text = "a: 1\nb: [2, 3]\n"
+    assert read(text, most_values=7) == {"a": 1, "b": [2, 3]}
+    with pytest.raises(YamlUnreadable, match="too many keys and values") as refused:
+        read(text, most_values=6)
+    assert (refused.value.line, refused.value.column) == (2, 8)

@@ -13,6 +13,8 @@ Fields: TypeAlias = dict[str, Any]
 
 MOST_TESTS = 100
 """Tests in one file, read or written."""
+_MOST_VALUES = 300 * MOST_TESTS
+"""Keys and values in one file: more than tests have fields, and at most some 2 s of reading."""
 
 
 def written(definitions: Sequence[Mapping[str, Any]]) -> str:
@@ -26,7 +28,7 @@ def read(text: str) -> list[Fields]:
     Raises `InvalidRequest`.
     """
     try:
-        content = strictyaml.read(text)
+        content = strictyaml.read(text, most_values=_MOST_VALUES)
     except strictyaml.YamlUnreadable as fault:
         place = f" (line {fault.line}, column {fault.column})" if fault.line else ""
         raise InvalidRequest.field("", f"{fault.problem}{place}") from None
