@@ -24,7 +24,7 @@ export function Conversation({ items, start, decided, isMarkdown }) {
 }
 
 /** Drawn anew only when its item is another one: a long conversation stays light while it grows. */
-class Message extends Component {
+export class Message extends Component {
   shouldComponentUpdate({ item, isMarkdown }) {
     return item !== this.props.item || isMarkdown !== this.props.isMarkdown;
   }

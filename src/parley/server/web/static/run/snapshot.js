@@ -14,14 +14,14 @@ export function changes(then, now) {
 
 export function Snapshot({ run }) {
   const test = useLoad((signal) => get(`/agentic-tests/${run.test_id}`, {}, { signal }), [run.test_id]);
-  const { fields, target, resource_texts: texts } = run.definition;
+  const { fields, gateway: target, resource_texts: texts } = run.definition;
   return html`<section class="panel">
     <h2>Definition</h2>
     ${test.data && html`<${Changes} list=${changes(fields, test.data.data)} />`}
     <details class="folded"><summary>As it was started</summary>
       <dl class="snapshot">
         ${Object.entries(fields).map(([name, value]) => html`<dt key=${name}>${name}</dt><dd class="words">${shown(value)}</dd>`)}
-        <dt>gateway</dt><dd class="words">${shown(target)}</dd>
+        <dt>system under test</dt><dd class="words">${shown(target)}</dd>
         ${texts?.length > 0 && html`<dt>resources, as read</dt><dd class="words">${texts.join("\n\n---\n\n")}</dd>`}
       </dl>
     </details>

@@ -1,24 +1,25 @@
 // The scores of a run as a picture; each point leads to its turn.
 import { html } from "../html.js";
 
-const WIDTH = 320;
-const HEIGHT = 180;
-const LEFT = 28;
-const RIGHT = 10;
+export const WIDTH = 320;
+export const HEIGHT = 180;
+export const LEFT = 28;
+export const RIGHT = 10;
 const TOP = 8;
 const BOTTOM = 22;
 
-const y = (value) => TOP + (1 - value) * (HEIGHT - TOP - BOTTOM);
+/** Where a score stands. */
+export const y = (value) => TOP + (1 - value) * (HEIGHT - TOP - BOTTOM);
 
 /** Where turn `turn` of `turns` stands. */
-function xOf(turns) {
+export function scale(turns) {
   return (turn) => (turns < 2 ? (LEFT + WIDTH - RIGHT) / 2 : LEFT + ((turn - 1) * (WIDTH - LEFT - RIGHT)) / (turns - 1));
 }
 
 /** `opinions` oldest first, `fields` the run's definition. */
 export function Trajectory({ opinions, fields }) {
   const turns = Math.max(2, ...opinions.map((one) => one.turn));
-  const x = xOf(turns);
+  const x = scale(turns);
   const line = (name) => opinions.map((one) => `${x(one.turn).toFixed(1)},${y(one[name]).toFixed(1)}`).join(" ");
   return html`<figure class="trajectory">
     <svg viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="group" aria-label="Scores by turn; each point leads to its turn">
@@ -51,7 +52,7 @@ const said = ({ turn, score, conversation_delta: delta, loss_streak: streak }) =
   `Turn ${turn}: score ${score.toFixed(2)}, conversation ${delta.toFixed(2)}${streak ? `, loss streak ${streak}` : ""}`;
 
 /** At most eight turns to name, evenly spread, the first among them. */
-function ticks(turns) {
+export function ticks(turns) {
   const step = Math.ceil(turns / 8);
   return Array.from({ length: turns }, (_, index) => index + 1).filter((turn) => (turn - 1) % step === 0);
 }
