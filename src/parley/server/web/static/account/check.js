@@ -28,7 +28,7 @@ function Trial({ gateway, onClose }) {
   }, [round]);
   const { report, error } = state;
   return html`<${Dialog} title=${`Check of ${gateway.name}`} onClose=${onClose}>
-    <div class="dialog-text check" aria-live="polite">
+    <div class="dialog-text gateway-check" aria-live="polite">
       ${error ? html`<${Failure} error=${error} title="It could not be checked" />` : report ? html`<${Report} report=${report} />` : html`<${Waiting} />`}
     </div>
     <div class="dialog-actions">

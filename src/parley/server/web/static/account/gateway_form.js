@@ -76,7 +76,7 @@ export function GatewayForm({ gateway, draft, change, error, onFault }) {
       <${SelectField} ...${frame("forward_metadata", "A test's metadata goes", { value: draft.forward_metadata ?? "body" })} options=${FORWARDS} />
     <//>
     <${Group} title="Prices" about="US dollars per million tokens" names=${["prices"]} ...${parts} isUsed=${Object.values(draft.prices ?? {}).some(Boolean)}>
-      <p class="muted wide">What this gateway's tokens cost, in US dollars per million. At 0 you pay your own provider, and Parley counts nothing.</p>
+      <p class="muted wide">What this gateway's tokens cost, in US dollars per million. At 0 you pay your own provider, and Parley charges nothing for them.</p>
       ${[["input", "Input"], ["cached", "Cached input"], ["output", "Output"]].map((part) => html`<${Part} of="prices" part=${part} ...${parts} placeholder="0" />`)}
     <//>
     <${Group} title="Timeouts" about="seconds" names=${["timeouts"]} ...${parts}>

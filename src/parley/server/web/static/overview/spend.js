@@ -27,7 +27,7 @@ export function Spend({ days }) {
   return html`<section class="panel">
     <div class="section-head"><h2>Spent in ${days} days</h2><a href="/account/usage">Usage</a></div>
     <${Loaded} from=${found} lines=${5}>${({ usage, data }) => html`
-      <p class="sum"><${Money} usd=${usage.total.cost} /> <span class="muted small">for ${usage.total.inferences} inferences</span></p>
+      <p class="sum"><${Money} usd=${usage.total.cost} /> <span class="muted small">for ${usage.total.inferences.toLocaleString("en-US")} inferences</span></p>
       <${Bars} data=${data} height=${140}
         label=${`Spent by day over ${days} days, ${dollars(usage.total.cost)} in all`} />`}<//>
   </section>`;
