@@ -1,24 +1,15 @@
-"""Rows of datasets and evaluation settings within one account, and what a scorer reads of a result."""
+"""Rows of datasets and evaluation settings within one account."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, cast
+from typing import cast
 from uuid import UUID
 
-from sqlalchemy import and_, select
+from sqlalchemy import select
 
 from parley.server.db.repository import Repository
-from parley.server.db.tables import (
-    CaseResult,
-    Dataset,
-    DatasetVersion,
-    Evaluation,
-    EvaluationCase,
-    EvaluationSettings,
-)
+from parley.server.db.tables import Dataset, DatasetVersion, EvaluationCase, EvaluationSettings
 from parley.server.kit.paging import Paging
 from parley.server.kit.schemas import PageInfo
 
@@ -63,17 +54,6 @@ class SettingsRepository(Repository[EvaluationSettings]):
         return await self.page(self.rows(), paging)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What a scorer needs to know of one result."""
-
-    transcript: dict[str, Any]
-    duration_ms: int | None
-    content: dict[str, Any]
-    grading: dict[str, Any]
-    pass_rating: Decimal | None
-
-
 class CaseIndexRepository(Repository[EvaluationCase]):
     """Reads the frozen cases of runs in scope."""
 
@@ -84,42 +64,3 @@ class CaseIndexRepository(Repository[EvaluationCase]):
         statement = self.narrow(select(EvaluationCase.index.label("index_in_set"), EvaluationCase.case_id))
         rows = await self.session.execute(statement.where(EvaluationCase.evaluation_id == evaluation_id))
         return {row.index_in_set: row.case_id for row in rows}
-
-
-class WorkRepository(Repository[CaseResult]):
-    """Reads the results in scope for those who score them."""
-
-    table = CaseResult
-
-    async def work(self, result_id: UUID) -> Work | None:
-        """The result with its case and its run's grader; None if it is gone."""
-        columns = select(
-            CaseResult.transcript,
-            CaseResult.duration_ms,
-            EvaluationCase.content,
-            Evaluation.grading,
-            Evaluation.pass_rating,
-        )
-        statement = self.narrow(
-            columns.join(EvaluationCase, _OF_CASE).join(Evaluation, _OF_EVALUATION)
-        ).where(CaseResult.id == result_id)
-        row = (await self.session.execute(statement)).first()
-        if row is None:
-            return None
-        return Work(
-            transcript=row.transcript or {},
-            duration_ms=row.duration_ms,
-            content=row.content,
-            grading=row.grading,
-            pass_rating=row.pass_rating,
-        )
-
-
-_OF_CASE = and_(
-    EvaluationCase.account_id == CaseResult.account_id,
-    EvaluationCase.evaluation_id == CaseResult.evaluation_id,
-    EvaluationCase.case_id == CaseResult.case_id,
-)
-_OF_EVALUATION = and_(
-    Evaluation.account_id == CaseResult.account_id, Evaluation.id == CaseResult.evaluation_id
-)

@@ -6,39 +6,44 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NoReturn
+from uuid import UUID
 
 from redis.exceptions import RedisError
 
 from parley.engine.chat.pieces import Usage
 from parley.engine.checks.run import CheckResult
 from parley.engine.grading.judge import RatingJudge
-from parley.server.custom_evaluations.grader import JudgeGone, Judges, PricedJudge
-from parley.server.custom_evaluations.payment import Purse, pay, purse_of
-from parley.server.custom_evaluations.repository import Work, WorkRepository
+from parley.server.custom_evaluations import work as works
+from parley.server.custom_evaluations.grader import JudgeGone, Judges
+from parley.server.custom_evaluations.keep import LeaseLost, Scores, place_of
+from parley.server.custom_evaluations.payment import Spent, charged
 from parley.server.custom_evaluations.scoring import checked, judged, passed_over, settled
+from parley.server.custom_evaluations.work import Work
 from parley.server.db.database import Database
-from parley.server.errors import DatabaseAway, NotFound
-from parley.server.evaluations import scoring
+from parley.server.db.repository import AccountScope
+from parley.server.errors import DatabaseAway
+from parley.server.evaluations import finish, scoring
 from parley.server.evaluations.new import Score, skipped
+from parley.server.evaluations.results import take_hold
 from parley.server.evaluations.scoring import Claimed
+from parley.server.journal.groups import Groups
 from parley.server.journal.keep import patiently
 from parley.server.kit.tasks import end_tasks
+from parley.server.kit.ticks import every
 from parley.server.queue.pokes import Poke
 
 DRAIN_S: Final = 5.0
 """How long a worker that stops waits for the judges it has asked; then others ask again."""
+FORGOTTEN_S: Final = 5.0
+"""Between two looks for evaluations whose last scorer died before it completed them."""
 
 _REFUSALS: Final = {
     "balance_exhausted": "The account's balance is used up, so no judge was asked.",
     "account_suspended": "The account is suspended, so no judge was asked.",
 }
 _log = logging.getLogger(__name__)
-
-
-class LeaseLost(Exception):
-    """Another scorer has the result, or it has ended: nothing is written, and nothing charged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,39 +57,30 @@ class ScoringLimits:
 
 
 class Scorer:
-    """Enter it to begin, `drain` before leaving. What is still held then waits for its lease to end."""
+    """The scorer of a process. `drain` hands over what it holds, `close` drops it to its leases."""
 
     def __init__(self, database: Database, judges: Judges, poke: Poke, limits: ScoringLimits) -> None:
         self._database = database
         self._judges = judges
         self._poke = poke
         self._limits = limits
+        self._scores = Scores(database)
+        self._completions: Groups[tuple[UUID, UUID], None] = Groups(self._complete)
         self._held: dict[asyncio.Task[None], Claimed] = {}
         self._freed = asyncio.Event()
-        self._was_full = False
+        self._more_waits = False
 
     @property
     def held(self) -> int:
         """How many results this process is scoring."""
         return len(self._held)
 
-    async def run(self) -> NoReturn:
-        """Claim what waits, at every tick, poke, and whenever there is room again, until cancelled."""
-        heartbeat = asyncio.create_task(self._beat(), name="scoring-heartbeat")
-        try:
-            while True:
-                await self._rest(await self._tried())
-        finally:
-            await end_tasks(heartbeat)
-
-    async def _tried(self) -> bool:
-        try:
-            return await self._take() > 0 and self._was_full
-        except DatabaseAway:
-            _log.warning("scoring: the database is away")
-        except Exception:
-            _log.exception("scoring failed; it is tried again at the next tick")
-        return False
+    async def run(self) -> None:
+        """Score what waits, at every tick, poke, and whenever there is room again, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._claim_on(), name="scoring-claims")
+            tasks.create_task(self._beat(), name="scoring-heartbeat")
+            tasks.create_task(self._complete_forgotten(), name="scoring-forgotten")
 
     async def close(self) -> None:
         """Drop what is held, as a process does that dies."""
@@ -100,37 +96,42 @@ class Scorer:
             for held in left.values():
                 await scoring.release(session, held)
 
-    async def once(self) -> int:
-        """Claim what there is room for and score it to its end; how many. For tests and tools."""
-        taken = await self._take()
-        while self._held:
-            await asyncio.wait(set(self._held))
-        return taken
+    async def _claim_on(self) -> NoReturn:
+        while True:
+            try:
+                await self._take()
+            except DatabaseAway:
+                _log.warning("scoring: the database is away")
+                self._more_waits = False
+            except Exception:
+                _log.exception("scoring failed; it is tried again at the next tick")
+                self._more_waits = False
+            await self._rest()
 
-    async def _take(self) -> int:
+    async def _take(self) -> None:
+        """Claim as much as there is room for, and begin to score it."""
         free = self._limits.concurrency - len(self._held)
-        if free <= 0:
-            return 0
         async with self._database.session() as session:
             claimed = await scoring.claim(session, free, self._limits.lease_s)
+        self._more_waits = len(claimed) == free
+        if self._more_waits:
+            await self._poke.give()  # others may have room
+        found = await works.read(self._database, [held for held in claimed if not held.is_worn_out])
         for held in claimed:
-            task = asyncio.create_task(self._score(held), name=f"score-{held.result_id}")
+            task = asyncio.create_task(
+                self._score(held, found.get(held.result_id)), name=f"score-{held.result_id}"
+            )
             self._held[task] = held
             task.add_done_callback(self._ended)
-        self._was_full = len(claimed) == free
-        if self._was_full:
-            await self._poke.give()  # there may be more, and others may have room
-        return len(claimed)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._held.pop(task, None)
         self._freed.set()
 
-    async def _rest(self, more: bool) -> None:
-        """Until a claim is worth it: with `more` waiting once there is room, else at a poke or tick."""
-        if not more:
+    async def _rest(self) -> None:
+        """Until a claim is worth it: if more waits, once there is room; else at a poke or tick."""
+        if not self._more_waits:
             await self._poked()
-            return
         # A claim looks at all that waits, so a hand is filled at a time; slow judges do not hold it up.
         with suppress(TimeoutError):
             async with asyncio.timeout(self._limits.tick_s):
@@ -149,84 +150,66 @@ class Scorer:
             await asyncio.sleep(self._limits.tick_s)
 
     async def _beat(self) -> NoReturn:
-        while True:
-            await asyncio.sleep(self._limits.heartbeat_s)
-            try:
-                await self._renew()
-            except DatabaseAway:
-                _log.warning("scoring: leases could not be renewed, the database is away")
+        await every(self._limits.heartbeat_s, "renewal of scoring leases", self._renew)
 
     async def _renew(self) -> None:
+        # In the order in which `keep` locks results, so that the two never wait for each other.
+        ordered = sorted(self._held.items(), key=lambda item: place_of(item[1]))
         async with self._database.session() as session:
-            for task, held in list(self._held.items()):
+            for task, held in ordered:
                 if not await scoring.renew(session, held, self._limits.lease_s):
                     task.cancel()
 
-    async def _score(self, held: Claimed) -> None:
+    async def _complete_forgotten(self) -> NoReturn:
+        await every(FORGOTTEN_S, "completion of evaluations", self.complete_forgotten)
+
+    async def complete_forgotten(self) -> None:
+        """Complete evaluations whose last scorer died before it could."""
+        for account_id, evaluation_id in await works.forgotten(self._database):
+            await self._completions.add(evaluation_id, (account_id, evaluation_id))
+
+    async def _score(self, held: Claimed, work: Work | None) -> None:
         try:
-            outcome = await self._outcome(held)
-            await patiently(lambda: self._end(held, outcome))
-        except (LeaseLost, NotFound):
-            _log.info("result %s was scored by another, or is gone", held.result_id)
+            score, spent = await self._verdict(held, work)
+            state = await self._scores.keep(held, score, spent)
+            if state == "scoring":
+                await self._completions.add(held.evaluation_id, (held.account_id, held.evaluation_id))
+        except LeaseLost:
+            _log.info("result %s was scored by another, or has ended", held.result_id)
         except Exception:
             _log.exception("result %s broke in this worker; its lease will end", held.result_id)
 
-    async def _outcome(self, held: Claimed) -> _Outcome:
+    async def _verdict(self, held: Claimed, work: Work | None) -> tuple[Score, Sequence[Spent]]:
         if held.is_worn_out:
-            return _Outcome(score=skipped("scorer_lost", "Scoring was begun too often without an end."))
-        work = await patiently(lambda: self._work(held))
+            return skipped("scorer_lost", "Scoring was begun too often without an end."), ()
+        if work is None:
+            raise LeaseLost
         checks = await checked(work)
         score = settled(checks)
         if score is not None:
-            return _Outcome(score=score)
+            return score, ()
+        if work.funds.refusal is not None:
+            return passed_over(work.funds.refusal, _REFUSALS[work.funds.refusal], checks), ()
+        return await self._judged(work, checks)
+
+    async def _judged(self, work: Work, checks: Sequence[CheckResult]) -> tuple[Score, Sequence[Spent]]:
         try:
             judge = self._judges.judge(work.grading.get("judge", {}))
         except JudgeGone:
-            message = "The judge of this run is not on offer any longer."
-            return _Outcome(score=passed_over("judge_unavailable", message, checks))
-        return await self._judged(held, work, checks, judge)
-
-    async def _judged(
-        self, held: Claimed, work: Work, checks: Sequence[CheckResult], judge: PricedJudge
-    ) -> _Outcome:
-        purse = await patiently(lambda: self._purse(held, judge))
-        if purse.refusal is not None:
-            return _Outcome(score=passed_over(purse.refusal, _REFUSALS[purse.refusal], checks))
-        spent: list[Usage] = []
-        asked = RatingJudge(judge.speaker, self._judges.clock, self._judges.deadlines, spent.append)
+            gone = "The judge of this run is not on offer any longer."
+            return passed_over("judge_unavailable", gone, checks), ()
+        used: list[Usage] = []
+        asked = RatingJudge(judge.speaker, self._judges.clock, self._judges.deadlines, used.append)
         score = await judged(work, checks, asked)
-        score = replace(score, cost_usd=purse.total(spent))
-        return _Outcome(score=score, purse=purse, spent=spent, name=judge.name)
+        return score, charged(used, judge.prices, work.funds, judge.name)
 
-    async def _work(self, held: Claimed) -> Work:
+    async def _complete(self, evaluations: Sequence[tuple[UUID, UUID]]) -> list[Exception | None]:
+        """Complete each of these, if it waited for these scores alone."""
+        for account_id, evaluation_id in sorted(set(evaluations)):
+            await patiently(lambda: self._completed(AccountScope(account_id), evaluation_id))  # noqa: B023
+        return [None] * len(evaluations)
+
+    async def _completed(self, scope: AccountScope, evaluation_id: UUID) -> None:
         async with self._database.session() as session:
-            work = await WorkRepository(session, held.scope).work(held.result_id)
-        if work is None:
-            raise LeaseLost
-        return work
-
-    async def _purse(self, held: Claimed, judge: PricedJudge) -> Purse:
-        async with self._database.session() as session:
-            return await purse_of(session, held, judge.prices)
-
-    async def _end(self, held: Claimed, outcome: _Outcome) -> None:
-        """Charge and score in one transaction. Raises `LeaseLost`, with nothing written."""
-        async with self._database.session() as session:
-            purse = outcome.purse
-            if purse is not None and not await pay(session, held, purse, outcome.spent, outcome.name):
-                raise LeaseLost
-            ended = await scoring.score(
-                session, held.scope, held.evaluation_id, held.result_id, outcome.score, held=held
-            )
-            if ended is None:
-                raise LeaseLost
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Outcome:
-    """The score of a result, and what its judge used, if one was asked."""
-
-    score: Score
-    purse: Purse | None = None
-    spent: Sequence[Usage] = ()
-    name: str | None = None
+            evaluation = await take_hold(session, scope, evaluation_id)
+            await finish.complete_if_scored(session, scope, evaluation)

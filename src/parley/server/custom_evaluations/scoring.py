@@ -16,8 +16,8 @@ from parley.engine.grading.judge import RatingJudge
 from parley.engine.grading.rating import Vote
 from parley.engine.script.revision import digest
 from parley.server.custom_evaluations.grader import criteria_told
-from parley.server.custom_evaluations.repository import Work
 from parley.server.custom_evaluations.schemas import DEFAULT_PASS_RATING
+from parley.server.custom_evaluations.work import Work
 from parley.server.evaluations.new import Score, skipped
 from parley.server.kit.text import is_storable
 
