@@ -93,7 +93,7 @@ def test_only_scripts_styles_and_drawings_are_served(assets: Assets) -> None:
 
 
 def test_page_names_what_its_policy_admits(assets: Assets) -> None:
-    page = assets.page.decode()
+    page = assets.page_at("/tests").content.decode()
     [inline] = re.findall(r"<script type=\"importmap\">(.*?)</script>", page, flags=re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
     assert f"'sha256-{digest}'" in assets.policy
@@ -104,6 +104,38 @@ def test_page_names_what_its_policy_admits(assets: Assets) -> None:
     assert "<!--" not in page
     for address in re.findall(r'(?:href|src)="(/static/[^"]+)"', page):
         assert assets.find(address.split("/", 3)[3]) is not None, address
+
+
+@pytest.mark.parametrize(
+    ("address", "module"),
+    [
+        ("/", "overview"),
+        ("/tests/new", "test_edit"),
+        ("/tests/01890a5d/", "test"),
+        ("/tests/01890a5d/runs/01890a5d", "run"),
+        ("/account/keys", "account_keys"),
+    ],
+)
+def test_page_names_the_modules_of_its_address_and_of_no_other(
+    assets: Assets, address: str, module: str
+) -> None:
+    page = assets.page_at(address).content.decode()
+    named = re.findall(r'"modulepreload" href="/static/[^/]+/(.+?)"', page)
+    assert set(named) == {*assets.needed_by(ENTRY), *assets.needed_by(f"pages/{module}.js")}
+    assert len(named) == len(set(named))
+
+
+def test_every_route_is_read_from_the_file(assets: Assets) -> None:
+    patterns = re.findall(r"^  \[\"(.+?)\",", (FOLDER / "routes.js").read_text(), flags=re.MULTILINE)
+    assert len(patterns) > 10
+    for pattern in patterns:
+        address = pattern.replace(":", "")
+        assert "/pages/" in re.sub(r"styles/pages/", "", assets.page_at(address).content.decode()), pattern
+
+
+def test_unknown_address_names_the_frame_alone(assets: Assets) -> None:
+    page = assets.page_at("/nowhere").content.decode()
+    assert "/pages/" not in re.sub(r"styles/pages/", "", page)
 
 
 def test_pressed_twins_hold_the_same(assets: Assets) -> None:

@@ -30,12 +30,14 @@ IMPORTS: Final = {
 }
 """What modules may import by name."""
 ENTRY: Final = "app.js"
+ROUTES: Final = "routes.js"
 FIRST_STYLES: Final = ("styles/tokens.css", "styles/base.css", "styles/components.css", "vendor/uplot.css")
 """In this order; the styles of single pages follow in the order of their names."""
 
 _SERVED = (".js", ".css", ".svg")
 _SMALLEST_PRESSED = 200
 """Bytes under which pressing gains nothing."""
+_ROUTE = re.compile(r"""\["([^"]+)", \(\) => import\("\./([^"]+)"\)\]""")
 _IMPORTED = re.compile(r"""\b(?:import|export)\b(?:[\w*$\s{},]*?\bfrom)?\s*["']([^"']+)["']""")
 
 
@@ -76,6 +78,7 @@ class Assets:
         assets = (Asset(path.relative_to(folder).as_posix(), path.read_bytes()) for path in found)
         self._assets = {asset.path: asset for asset in assets}
         self._shell = (folder / "index.html").read_text(encoding="utf-8")
+        self._pages: dict[str | None, Asset] = {}
 
     def find(self, path: str) -> Asset | None:
         """The file at this path, which is compared and never opened."""
@@ -103,18 +106,33 @@ class Assets:
         """The import map's text; the page's policy names its hash."""
         return json.dumps({"imports": {name: self.address(path) for name, path in IMPORTS.items()}})
 
-    @cached_property
-    def page(self) -> bytes:
-        """The one page, with everything in it that its first view needs."""
+    def page_at(self, address: str) -> Asset:
+        """The one page as it is served at an address, with all that the first view there needs."""
+        module = self._module_at(address)
+        if module not in self._pages:
+            self._pages[module] = Asset("index.html", self._filled(module))
+        return self._pages[module]
+
+    def _filled(self, module: str | None) -> bytes:
         styles = [path for path in self._assets if path.startswith("styles/pages/")]
+        # What a page imports is named here, so that no module waits for the one that asks for it.
+        modules = dict.fromkeys([*self.needed_by(ENTRY), *(self.needed_by(module) if module else ())])
         links = [_link("stylesheet", self.address(path)) for path in (*FIRST_STYLES, *styles)]
-        links += [_link("modulepreload", self.address(path)) for path in self.needed_by(ENTRY)]
+        links += [_link("modulepreload", self.address(path)) for path in modules]
         filled = (
             self._shell.replace("<!-- links -->", "\n    ".join(links))
             .replace("<!-- import map -->", f'<script type="importmap">{self.import_map}</script>')
             .replace("{static}", f"{PREFIX}/{self.version}")
         )
         return filled.encode()
+
+    def _module_at(self, address: str) -> str | None:
+        """The module that routes name for an address; None where they name none."""
+        return next((module for pattern, module in self._routes if _leads_to(pattern, address)), None)
+
+    @cached_property
+    def _routes(self) -> list[tuple[str, str]]:
+        return _ROUTE.findall(self._assets[ROUTES].content.decode())
 
     @cached_property
     def policy(self) -> str:
@@ -150,6 +168,14 @@ class Assets:
             posixpath.normpath(posixpath.join(here, name)) if name.startswith(".") else IMPORTS[name]
             for name in names
         ]
+
+
+def _leads_to(pattern: str, address: str) -> bool:
+    """Whether an address is one of a pattern, whose parts after a colon stand for any."""
+    wanted, given = pattern.strip("/").split("/"), address.strip("/").split("/")
+    return len(wanted) == len(given) and all(
+        part == other or part.startswith(":") for part, other in zip(wanted, given, strict=True)
+    )
 
 
 def _link(relation: str, address: str) -> str:

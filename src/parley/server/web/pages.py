@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Header, Request, Response
 
 from parley.server.errors import NotFound
 from parley.server.kit.provide import provided
@@ -31,10 +31,10 @@ IfNoneMatch = Annotated[str, Header()]
 
 
 async def page(
-    assets: AssetsDep, accept_encoding: AcceptEncoding = "", if_none_match: IfNoneMatch = ""
+    request: Request, assets: AssetsDep, accept_encoding: AcceptEncoding = "", if_none_match: IfNoneMatch = ""
 ) -> Response:
     """The one page, whatever its address within the dashboard: its modules read the address."""
-    shell = Asset("index.html", assets.page)
+    shell = assets.page_at(request.url.path)
     headers = {"Content-Security-Policy": assets.policy, "Cache-Control": "no-cache"}
     return _answer(shell, accept_encoding, if_none_match, headers)
 
