@@ -328,6 +328,18 @@ class RunSettings(Group):
     sse_ping_s: float = Field(
         default=15.0, gt=0, le=30, description="Silence on an event stream before a comment, seconds."
     )
+    stream_waiting_bytes: int = Field(
+        default=1_000_000,
+        ge=10_000,
+        le=100_000_000,
+        description="What may wait for a slow reader of a direct evaluation; then the conversation waits, bytes.",
+    )
+    stream_stalled_s: float = Field(
+        default=60.0,
+        gt=0,
+        le=600,
+        description="A reader that takes nothing for so long has left, seconds.",
+    )
     stream_check_s: float = Field(
         default=5.0, gt=0, le=10, description="How often an open stream looks whether its key is still valid."
     )

@@ -21,7 +21,7 @@ from parley.server.agentic_tests.service import using_gateway
 from parley.server.config import IntegratedLlmSetting, RetentionSettings, Settings
 from parley.server.conversation.hooks import HookMaker, NoHooks
 from parley.server.conversation.parties import PartyMaker
-from parley.server.conversation.sse import StreamRules
+from parley.server.conversation.sse import Patience, StreamRules
 from parley.server.custom_evaluations.grader import SCORING, CustomGrader, Judges
 from parley.server.db.database import Database, PoolOptions
 from parley.server.definitions.offer import Offer
@@ -169,9 +169,13 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     scoring_poke = Poke(queueing, prefix, SCORING)
     limits = DirectLimits(
         wall_time_s=settings.run.wall_time_s,
-        ping_s=settings.run.sse_ping_s,
         lease_s=settings.worker.lease_s,
         heartbeat_s=settings.worker.heartbeat_s,
+        patience=Patience(
+            ping_s=settings.run.sse_ping_s,
+            most_waiting_bytes=settings.run.stream_waiting_bytes,
+            stalled_s=settings.run.stream_stalled_s,
+        ),
     )
     direct = DirectEvaluations(database, maker, NoHooks(), resources, clock, limits)
     opened.push_async_callback(direct.close)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 
 import pytest
 
-from parley.server.conversation import sse
 from parley.server.conversation.narrate import WireEvent
-from parley.server.conversation.sse import MOST_WAITING_BYTES, PING, Outgoing, encoded
+from parley.server.conversation.sse import PING, Outgoing, Patience, encoded
 
+PATIENCE = Patience(ping_s=30.0, most_waiting_bytes=1_000_000, stalled_s=60.0)
 SEPARATORS = "\r\n|\r|\n|\x0b|\x0c|\x1c|\x1d|\x1e|\x85|\u2028|\u2029"
 
 
@@ -62,7 +63,7 @@ def test_text_comes_out_as_it_went_in(text: str) -> None:
 
 
 async def test_waiting_events_leave_together_and_in_order() -> None:
-    outgoing = Outgoing(ping_s=30.0)
+    outgoing = Outgoing(PATIENCE)
     outgoing.put([event("a", "1:1"), event("b", "1:2")])
     outgoing.put([event("c", "1")])
     outgoing.close()
@@ -71,7 +72,7 @@ async def test_waiting_events_leave_together_and_in_order() -> None:
 
 
 async def test_what_comes_while_a_batch_is_sent_is_not_lost() -> None:
-    outgoing = Outgoing(ping_s=30.0)
+    outgoing = Outgoing(PATIENCE)
     batches = outgoing.batches()
     outgoing.put([event("a")])
     first = await anext(batches)
@@ -83,7 +84,7 @@ async def test_what_comes_while_a_batch_is_sent_is_not_lost() -> None:
 
 
 async def test_silence_is_filled_with_comments() -> None:
-    outgoing = Outgoing(ping_s=0.01)
+    outgoing = Outgoing(dataclasses.replace(PATIENCE, ping_s=0.01))
     batches = outgoing.batches()
     assert [await anext(batches), await anext(batches)] == [PING, PING]
     outgoing.put([event("a")])
@@ -93,7 +94,7 @@ async def test_silence_is_filled_with_comments() -> None:
 
 
 async def test_closing_ends_a_stream_that_waits() -> None:
-    outgoing = Outgoing(ping_s=30.0)
+    outgoing = Outgoing(PATIENCE)
 
     async def read() -> list[bytes]:
         return [batch async for batch in outgoing.batches()]
@@ -105,8 +106,8 @@ async def test_closing_ends_a_stream_that_waits() -> None:
 
 
 async def test_conversation_waits_for_a_reader_who_is_far_behind() -> None:
-    outgoing = Outgoing(ping_s=30.0)
-    outgoing.put([event("x" * (MOST_WAITING_BYTES + 1))])
+    outgoing = Outgoing(PATIENCE)
+    outgoing.put([event("x" * (PATIENCE.most_waiting_bytes + 1))])
     waiting = asyncio.create_task(outgoing.has_room())
     await asyncio.sleep(0)
     assert not waiting.done()
@@ -118,14 +119,13 @@ async def test_conversation_waits_for_a_reader_who_is_far_behind() -> None:
     await asyncio.gather(following, return_exceptions=True)
 
 
-async def test_reader_who_takes_nothing_counts_as_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "STALLED_S", 0.01)
-    outgoing = Outgoing(ping_s=30.0)
-    outgoing.put([event("x" * (MOST_WAITING_BYTES + 1))])
+async def test_reader_who_takes_nothing_counts_as_gone() -> None:
+    outgoing = Outgoing(dataclasses.replace(PATIENCE, stalled_s=0.01))
+    outgoing.put([event("x" * (PATIENCE.most_waiting_bytes + 1))])
     assert not await outgoing.has_room()
 
 
 async def test_reader_who_keeps_up_is_never_waited_for() -> None:
-    outgoing = Outgoing(ping_s=30.0)
+    outgoing = Outgoing(PATIENCE)
     outgoing.put([event("x" * 1_000)])
     assert await outgoing.has_room()

@@ -8,7 +8,10 @@ from parley.engine.chat.pieces import Usage
 from parley.engine.events import Delta, Opened, Shown, Timing, UserSpoke
 from parley.engine.messages import Reasoning, Text
 from parley.server.conversation.narrate import Narrator
+from parley.server.conversation.sse import Patience
 from parley.server.conversation.telling import Telling
+
+PATIENCE = Patience(ping_s=30.0, most_waiting_bytes=1_000_000, stalled_s=60.0)
 
 MAX_TURNS = 3
 
@@ -42,7 +45,7 @@ async def events_of(telling: Telling) -> list[tuple[str, str, dict[str, str]]]:
 
 
 async def test_neighbouring_words_of_one_kind_are_one_event_with_the_id_of_the_last() -> None:
-    telling = Telling(Narrator(MAX_TURNS), ping_s=30.0)
+    telling = Telling(Narrator(MAX_TURNS), PATIENCE)
     for delta in DELTAS:
         telling.show(delta, at_ms=1)
     assert (await events_of(telling))[2:] == [
@@ -52,7 +55,7 @@ async def test_neighbouring_words_of_one_kind_are_one_event_with_the_id_of_the_l
 
 
 async def test_entry_comes_behind_what_was_shown_and_tells_only_the_rest() -> None:
-    telling = Telling(Narrator(MAX_TURNS), ping_s=30.0)
+    telling = Telling(Narrator(MAX_TURNS), PATIENCE)
     for delta in DELTAS:
         telling.show(delta, at_ms=1)
     telling.keep(ENTRY)
@@ -61,7 +64,7 @@ async def test_entry_comes_behind_what_was_shown_and_tells_only_the_rest() -> No
 
 
 async def test_words_before_and_after_a_batch_are_told_once() -> None:
-    telling = Telling(Narrator(MAX_TURNS), ping_s=30.0)
+    telling = Telling(Narrator(MAX_TURNS), PATIENCE)
     for delta in DELTAS:
         telling.show(delta, at_ms=1)
     batches = telling.outgoing.batches()

@@ -19,10 +19,6 @@ from parley.server.kit.tasks import end_tasks
 BATCH_S = 0.05
 """One send every 50 ms, like the live bus: below what a reader notices, at a fraction of a send an event."""
 PING = b": ping\n\n"
-MOST_WAITING_BYTES = 1_000_000
-"""What a slow reader may be behind before the conversation waits for it; looked at after each entry."""
-STALLED_S = 60.0
-"""A reader that takes nothing for so long has left, though its connection is still open."""
 FAREWELL_S = 2.0
 """Wait for the terminal event of a stream that we end; as long as a cancellation may take."""
 
@@ -53,12 +49,24 @@ _SEPARATORS = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long silences may be, and how slow a reader."""
+
+    ping_s: float
+    """Silence before a comment is sent, seconds."""
+    most_waiting_bytes: int
+    """What a reader may be behind before the conversation waits for it; looked at after each entry."""
+    stalled_s: float
+    """A reader that takes nothing for so long has left, though its connection is still open. Seconds."""
+
+
 class Outgoing:
     """What waits to be sent: filled by the conversation, emptied by the response."""
 
-    def __init__(self, ping_s: float, gathered: Callable[[], Iterable[WireEvent]] = tuple) -> None:
+    def __init__(self, patience: Patience, gathered: Callable[[], Iterable[WireEvent]] = tuple) -> None:
         """`gathered` is asked, when a batch leaves, for what was not worth an event before (`stir`)."""
-        self._ping_s = ping_s
+        self._patience = patience
         self._gathered = gathered
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
@@ -79,11 +87,11 @@ class Outgoing:
         self._arrived.set()
 
     async def has_room(self) -> bool:
-        """Wait until little enough is waiting. False if the reader takes nothing for `STALLED_S`."""
-        while self._waiting_bytes > MOST_WAITING_BYTES:
+        """Wait until little enough is waiting. False if the reader takes nothing for too long."""
+        while self._waiting_bytes > self._patience.most_waiting_bytes:
             self._taken.clear()
             try:
-                async with asyncio.timeout(STALLED_S):
+                async with asyncio.timeout(self._patience.stalled_s):
                     await self._taken.wait()
             except TimeoutError:
                 return False
@@ -115,7 +123,7 @@ class Outgoing:
     async def _arrives(self) -> bool:
         """Wait for something to send. False after a long silence."""
         try:
-            async with asyncio.timeout(self._ping_s):
+            async with asyncio.timeout(self._patience.ping_s):
                 await self._arrived.wait()
         except TimeoutError:
             return False

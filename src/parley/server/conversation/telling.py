@@ -8,18 +8,18 @@ from itertools import groupby
 from parley.engine.attempt import merged
 from parley.engine.events import Delta, Entry, Shown, Speaking
 from parley.server.conversation.narrate import Narrator, WireEvent
-from parley.server.conversation.sse import Outgoing
+from parley.server.conversation.sse import Outgoing, Patience
 
 
 class Telling:
     """Narrates into `outgoing`: entries at once, deltas when a batch leaves, neighbouring words as one."""
 
-    def __init__(self, narrator: Narrator, ping_s: float) -> None:
-        """After `ping_s` seconds of silence a ping is sent."""
+    def __init__(self, narrator: Narrator, patience: Patience) -> None:
+        """`patience` is how the one who holds the stream is waited for."""
         self._narrator = narrator
         self._shown: list[Delta] = []
         self._shown_at_ms = 0
-        self.outgoing = Outgoing(ping_s, self._gathered)
+        self.outgoing = Outgoing(patience, self._gathered)
 
     def show(self, delta: Delta, at_ms: int) -> None:
         """Tell a delta."""

@@ -17,7 +17,7 @@ from parley.server.conversation.charging import Tariff
 from parley.server.conversation.guard import CANCELLED, SHUTDOWN, TIME_LIMIT
 from parley.server.conversation.narrate import Narrator
 from parley.server.conversation.parties import PartyMaker, TargetGone, tariff_of
-from parley.server.conversation.sse import Outgoing
+from parley.server.conversation.sse import Outgoing, Patience
 from parley.server.conversation.telling import Telling
 from parley.server.conversation.texts import with_texts
 from parley.server.db.database import Database
@@ -40,10 +40,11 @@ _log = logging.getLogger(__name__)
 class DirectLimits:
     """Bounds of a direct evaluation, seconds. Its slot is leased, and the lease renewed while it is open."""
 
-    wall_time_s: float = 3_600.0
-    lease_s: float = 30.0
-    heartbeat_s: float = 10.0
-    ping_s: float = 15.0
+    wall_time_s: float
+    lease_s: float
+    heartbeat_s: float
+    patience: Patience
+    """With the one who holds the stream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +129,7 @@ class DirectEvaluations:
             await account.settle(CallEnd(error_code="resource_unavailable"))
             raise
         tariff = tariff_of(snapshot, order.multiplier, metered=order.standing.metered)
-        telling = Telling(Narrator(spec.max_turns), self._limits.ping_s)
+        telling = Telling(Narrator(spec.max_turns), self._limits.patience)
         holding = _Holding(spec, parties, guard, tariff, account, telling)
         task = asyncio.create_task(self._hold(holding, guard, order.call_id), name="direct-evaluation")
         self._open[order.call_id] = _Open(order.account_id, guard, task)
