@@ -126,3 +126,33 @@ async def test_what_the_key_may_not_do_is_said_and_switched_off(fresh: Seen, sta
         await expect(page.get_by_text(re.compile("it lacks the scope"))).to_be_visible()
         await expect(page.get_by_role("button", name=button)).to_be_disabled()
     await fresh.looks_accessible()
+
+
+async def test_page_the_key_may_not_read_says_which_scope_it_takes(fresh: Seen, stage: Stage) -> None:
+    runner = await make_key(stage.services.database, stage.tenant.account_id, scopes=["runs:write"])
+    await fresh.sign_in(runner.token)
+    for path in ("/account/gateways", "/account/keys", "/account/usage"):
+        await fresh.open(path)
+        await expect(fresh.page.get_by_role("alert")).to_contain_text(re.compile("(tests|account):read"))
+
+
+async def test_unknown_gateway_and_channel_are_a_plain_404(dashboard: Seen) -> None:
+    nobody = "01890a5d-ac96-774b-bcce-b302099a8057"
+    for path in (f"/account/gateways/{nobody}", f"/account/channels/{nobody}", "/account/nowhere"):
+        await dashboard.open(path)
+        await dashboard.heading("There is nothing here")
+
+
+async def test_tabs_lead_from_page_to_page_by_keyboard(dashboard: Seen) -> None:
+    page = dashboard.page
+    await dashboard.open("/account")
+    await dashboard.heading("Account")
+    tabs = page.get_by_role("navigation", name="Account")
+    for name in ("Gateways", "Keys", "Channels", "Usage", "Limits"):
+        await tabs.get_by_role("link", name=name).focus()
+        await page.keyboard.press("Enter")
+        await dashboard.heading(name)
+        await expect(page.get_by_role("heading", level=1)).to_be_focused()
+        await expect(tabs.get_by_role("link", name=name)).to_have_attribute("aria-current", "page")
+    await page.go_back()
+    await dashboard.heading("Usage")

@@ -17,7 +17,7 @@ export function Empty({ title, children, action }) {
 
 const NEXT_STEPS = {
   balance_exhausted: html`<a href="/account">See the balance</a> and ask your operator for credit.`,
-  scope_missing: html`Sign in with a key that has this scope, or make one under <a href="/account">Account</a>.`,
+  scope_missing: html`Sign in with a key that has this scope, or make one under <a href="/account/keys">Keys</a>.`,
   internal_error: "If it stays so, tell your operator the request id below.",
 };
 

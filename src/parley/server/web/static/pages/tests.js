@@ -110,6 +110,6 @@ function Nothing({ isFiltered }) {
     <p>A test says what a simulated user wants from your agent and how you know that they got it. Parley plays the user,
       judges each turn, and tells success, loss or incomplete.</p>
     <p>You need a gateway first: the agent under test, as an OpenAI-compatible address. Make one with
-      <code>POST /api/v1/ai-gateways</code> or under <a href="/account">Account</a>.</p>
+      <code>POST /api/v1/ai-gateways</code> or under <a href="/account/gateways">Gateways</a>.</p>
   <//>`;
 }
