@@ -4,6 +4,7 @@ import { place } from "../router.js";
 
 const PAGES = [
   ["/evaluations", "Evaluations"],
+  ["/evaluations/suites", "Suites"],
   ["/evaluations/gates", "Gates"],
 ];
 

@@ -27,7 +27,7 @@ function Wanted({ name, value }) {
 
 function Said({ who, name, children }) {
   return html`<article class=${`message ${who}`} aria-label=${name}>
-    <header class="message-head"><h4>${name}</h4></header><p class="words">${children}</p></article>`;
+    <header class="message-head"><h3>${name}</h3></header><p class="words">${children}</p></article>`;
 }
 
 const KNOWN = ["output", "turns", "toolCalls", "retrievalContext", "steps"];
