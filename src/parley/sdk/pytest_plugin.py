@@ -63,6 +63,7 @@ def parley_runs(request: pytest.FixtureRequest) -> Trials:
     """The runs of a test marked with `parley`, all of them ended."""
     from parley.sdk.client import Client
     from parley.sdk.errors import ParleyError
+    from parley.sdk.harmless import harmless
     from parley.sdk.trials import run_repeatedly
 
     wish = _wish(request.node)
@@ -73,7 +74,7 @@ def parley_runs(request: pytest.FixtureRequest) -> Trials:
         trials.require_coverage(wish.min_coverage)
     except ParleyError as error:
         # Our own frames would tell a reader of this test nothing.
-        pytest.fail(str(error), pytrace=False)
+        pytest.fail(harmless(str(error)), pytrace=False)
     return trials
 
 
@@ -81,11 +82,13 @@ def parley_runs(request: pytest.FixtureRequest) -> Trials:
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """Fail a marked test whose agent succeeds too seldom, before its body looks closer."""
     if pyfuncitem.get_closest_marker(MARKER):
+        from parley.sdk.harmless import harmless
+
         trials = cast("Trials", pyfuncitem.funcargs[FIXTURE])
         try:
             trials.require_pass_rate(_wish(pyfuncitem).min_pass_rate)
         except AssertionError as error:
-            pytest.fail(str(error), pytrace=False)
+            pytest.fail(harmless(str(error)), pytrace=False)
     return (yield)
 
 

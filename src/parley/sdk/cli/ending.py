@@ -7,8 +7,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 import typer
+
+from parley.sdk.harmless import harmless, json_text
 
 PASSED, FAILED, CANNOT, INTERRUPTED = 0, 1, 2, 130
 """Good; bad; could not be decided (settings, network, too little to say); Ctrl-C."""
@@ -36,7 +39,17 @@ def plainly() -> Iterator[None]:
 
 def say(text: str) -> None:
     """A line for people, out of the way of what a program reads."""
-    typer.echo(text, err=True)
+    typer.echo(harmless(text), err=True)
+
+
+def tell(text: str) -> None:
+    """A line that was asked for."""
+    typer.echo(harmless(text))
+
+
+def tell_json(content: Any) -> None:
+    """The same for programs."""
+    typer.echo(json_text(content))
 
 
 @contextmanager

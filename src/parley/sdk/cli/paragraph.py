@@ -7,14 +7,10 @@ import re
 from rich.console import Console
 from rich.text import Text
 
+from parley.sdk.harmless import harmless
+
 LABEL_WIDTH = 10
 _NARROWEST = 24
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def harmless(text: str) -> str:
-    """Without control characters: an llm must not be able to steer the terminal."""
-    return _CONTROL.sub("", text)
 
 
 class Paragraphs:
@@ -45,7 +41,7 @@ class Paragraphs:
         if style != self._style:
             self._release()
             self._style = style
-        for piece in re.split(r"(\s)", harmless(text)):
+        for piece in re.split(r"(\s)", text):
             if piece.isspace():
                 self._release()
                 self._space(piece)
@@ -71,7 +67,7 @@ class Paragraphs:
         if not word:
             return
         width = max(self._console.width, _NARROWEST)
-        size = Text(word).cell_len
+        size = Text(harmless(word)).cell_len
         if self._column > LABEL_WIDTH and self._column + len(self._gap) + size > width:
             self._break()
         self._write(self._gap + word, self._style)
@@ -83,5 +79,5 @@ class Paragraphs:
         self._column, self._gap = LABEL_WIDTH, ""
 
     def _write(self, text: str, style: str) -> None:
-        self._console.print(Text(text, style=style), end="", soft_wrap=True)
+        self._console.print(Text(harmless(text), style=style), end="", soft_wrap=True)
         self._console.file.flush()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from parley.sdk.cli.ending import CANNOT, FAILED, PASSED, say
+from parley.sdk.cli.ending import CANNOT, FAILED, PASSED, say, tell_json
 
 if TYPE_CHECKING:
     from parley.sdk.reporting.sheet import Sheet
@@ -29,7 +28,7 @@ def publish(
 ) -> None:
     """Tell a report everywhere it was asked for; under GitHub Actions in annotations and the summary too."""
     if as_json:
-        typer.echo(json.dumps(content, indent=2))
+        tell_json(content)
     else:
         _draw(sheet)
     publish_aside(sheet, junit=junit, markdown=markdown)
@@ -74,5 +73,5 @@ def _tell_github(sheet: Sheet) -> None:
 
     if github.is_github(os.environ):
         for line in github.commands(sheet):
-            say(line)
+            typer.echo(line, err=True)
         github.write_summary(sheet, os.environ)

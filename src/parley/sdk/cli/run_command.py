@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parley.sdk.cli.ending import CANNOT, FAILED, PANEL, PASSED, plainly, say
+from parley.sdk.cli.ending import CANNOT, FAILED, PANEL, PASSED, plainly, say, tell, tell_json
 from parley.sdk.cli.options import AsJson
 from parley.sdk.cli.publish import JUnitFile, MarkdownFile, publish_aside
+from parley.sdk.harmless import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,11 +97,11 @@ def _unseen(_: Told) -> None:
 
 def _tell(run: RunDetail, as_json: bool) -> None:
     if as_json:
-        typer.echo(run.model_dump_json(indent=2))
+        tell_json(run.model_dump(mode="json"))
         return
     score = "" if run.score is None else f" score {run.score:.3f}"
     fault = f" {run.error.message}" if run.error else ""
-    typer.echo(f"{run.outcome or run.state}{score} ${run.cost:.6f} {run.test_name} {run.id}{fault}")
+    tell(one_line(f"{run.outcome or run.state}{score} ${run.cost:.6f} {run.test_name} {run.id}{fault}"))
 
 
 def _exit_code(run: Run) -> int:

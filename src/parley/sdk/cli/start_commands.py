@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from parley.sdk.cli.ending import CANNOT, PANEL, plainly, say
+from parley.sdk.cli.ending import CANNOT, PANEL, plainly, say, tell, tell_json
 from parley.sdk.cli.options import AsJson
+from parley.sdk.harmless import one_line
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ def init(
         except OSError as error:
             say(f"{file} cannot be written: {error.strerror}.")
             raise typer.Exit(CANNOT) from None
-        typer.echo(f"Wrote {file}. Next: name your gateway in it, then `parley tests push {file}`.")
+        tell(f"Wrote {file}. Next: name your gateway in it, then `parley tests push {file}`.")
 
 
 def whoami(as_json: AsJson = False) -> None:
@@ -54,8 +54,8 @@ def whoami(as_json: AsJson = False) -> None:
         with Client() as client:
             me = client.account.whoami()
         if as_json:
-            typer.echo(json.dumps({"url": client.connection.url, **me.model_dump(mode="json")}, indent=2))
+            tell_json({"url": client.connection.url, **me.model_dump(mode="json")})
             return
-        typer.echo(f"service  {client.connection.url} (from {client.connection.source})")
-        typer.echo(f"account  {me.account_name} {me.account_id}, plan {me.plan}")
-        typer.echo(f"key      {me.kind}, {', '.join(me.scopes) or 'no scopes'}")
+        tell(f"service  {client.connection.url} (from {client.connection.source})")
+        tell(f"account  {one_line(me.account_name)} {me.account_id}, plan {me.plan}")
+        tell(f"key      {me.kind}, {', '.join(me.scopes) or 'no scopes'}")

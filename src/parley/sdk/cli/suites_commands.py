@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parley.sdk.cli import gate_options as options
-from parley.sdk.cli.ending import PANEL, plainly, say
+from parley.sdk.cli.ending import PANEL, plainly, say, tell, tell_json
 from parley.sdk.cli.gate_command import decide
 from parley.sdk.cli.options import AsJson
 from parley.sdk.cli.publish import EXIT_CODES, JUnitFile, MarkdownFile, publish
+from parley.sdk.harmless import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,17 +41,15 @@ def list_suites(as_json: AsJson = False) -> None:
       parley suites list
     """
     with plainly():
-        import json
-
         from parley.sdk import Client
 
         with Client() as client:
             found = list(client.suites.list())
         if as_json:
-            typer.echo(json.dumps([suite.model_dump(mode="json") for suite in found], indent=2))
+            tell_json([suite.model_dump(mode="json") for suite in found])
             return
         for suite in found:
-            typer.echo(f"{suite.id}  {suite.name}")
+            tell(f"{suite.id}  {one_line(suite.name)}")
 
 
 @suites.command("run")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from parley.sdk.cli.ending import CANNOT, FAILED, PANEL, PASSED, plainly, say
+from parley.sdk.cli.ending import CANNOT, FAILED, PANEL, PASSED, plainly, say, tell, tell_json
 from parley.sdk.cli.options import AsJson
+from parley.sdk.harmless import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,11 +46,11 @@ def list_tests(
         with Client() as client:
             found = list(client.tests.list(search=search))
         if as_json:
-            typer.echo(json.dumps([test.model_dump(mode="json") for test in found], indent=2))
+            tell_json([test.model_dump(mode="json") for test in found])
             return
         for test in found:
             last = test.latest_run
-            typer.echo(f"{test.id}  {(last.outcome or last.state) if last else '-':<11}  {test.name}")
+            tell(f"{test.id}  {(last.outcome or last.state) if last else '-':<11}  {one_line(test.name)}")
 
 
 @tests.command()
@@ -102,7 +102,7 @@ def push(
             raise typer.Exit(FAILED)
         with Client() as client:
             for change in applied(client, changes):
-                say(f"{_DONE[change.kind]} {change.name}")
+                say(f"{_DONE[change.kind]} {one_line(change.name)}")
 
 
 @tests.command()
@@ -147,10 +147,10 @@ def _show(changes: Sequence[Change], as_json: bool) -> None:
     from parley.sdk.definitions.changes import lines
 
     if as_json:
-        typer.echo(json.dumps([change.told() for change in changes], indent=2))
+        tell_json([change.told() for change in changes])
         return
     for line in lines(changes):
-        typer.echo(line)
+        tell(line)
 
 
 def _is_something(changes: Sequence[Change]) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from parley.sdk.harmless import one_line
+
 Kind: TypeAlias = Literal["create", "change", "delete", "same"]
 _MARKS: Mapping[Kind, str] = {"create": "+", "change": "~", "delete": "-", "same": "="}
 _LONGEST = 100
@@ -48,7 +50,7 @@ def lines(changes: Sequence[Change]) -> Iterator[str]:
     """The changes for people; those that change nothing are counted only."""
     for change in changes:
         if change.kind != "same":
-            yield f"{_MARKS[change.kind]} {change.name}"
+            yield f"{_MARKS[change.kind]} {one_line(change.name)}"
         if change.kind == "change":
             for name in change.after:
                 yield from _field(name, change.before[name], change.after[name])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from parley.sdk.cli.ending import FAILED, INTERRUPTED, PANEL, PASSED, plainly
+from parley.sdk.cli.ending import FAILED, INTERRUPTED, PANEL, PASSED, plainly, tell, tell_json
 from parley.sdk.cli.options import AsJson
 from parley.sdk.cli.publish import JUnitFile, MarkdownFile, publish_aside
 
@@ -45,13 +44,13 @@ def list_evals(entry: Entry, env_file: EnvFiles = None, as_json: AsJson = False)
     with plainly():
         found = _loaded(entry, env_file)
         if as_json:
-            typer.echo(json.dumps(found.describe(), indent=2))
+            tell_json(found.describe())
             return
         for suite in found.list_suites():
-            typer.echo(suite.id + (f"  {suite.name}" if suite.name else ""))
+            tell(suite.id + (f"  {suite.name}" if suite.name else ""))
             for case in suite.cases:
                 marks = f"  [{', '.join(case.splits)}]" if case.splits else ""
-                typer.echo(f"  {case.id}  {len(case.steps)} step(s){marks}")
+                tell(f"  {case.id}  {len(case.steps)} step(s){marks}")
 
 
 @evals.command("run")
@@ -96,7 +95,7 @@ def run_evals(
         )
         outcome = run_all(_loaded(entry, env_file), choice, to_stderr=as_json)
         if as_json:
-            typer.echo(json.dumps([record.wire() for record in outcome.records], indent=2))
+            tell_json([record.wire() for record in outcome.records])
         publish_aside(sheet_of(outcome.records), junit=junit, markdown=markdown)
         raise typer.Exit(INTERRUPTED if outcome.interrupted else _exit_code(outcome.records))
 

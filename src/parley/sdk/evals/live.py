@@ -13,6 +13,7 @@ from rich.table import Table
 from parley.engine.script.progress import Progress
 from parley.engine.script.record import AttemptRecord
 from parley.sdk.evals.telling import name_of, reasons
+from parley.sdk.harmless import harmless, one_line
 
 _MARKS: Final[dict[str, tuple[str, str]]] = {
     "passed": ("✓", "green"),
@@ -64,16 +65,16 @@ class LiveRun:
     def _ended(self, attempt: AttemptRecord) -> None:
         mark, style = _MARKS[attempt.status]
         seconds = attempt.duration_ms / 1000
-        name = escape(f"{attempt.suite_id}/{name_of(attempt)}")
+        name = escape(one_line(f"{attempt.suite_id}/{name_of(attempt)}"))
         self._console.print(
             f"[{style}]{mark} {attempt.status}[/] {name} [dim]{seconds:.1f} s[/]", highlight=False
         )
         for reason in reasons(attempt):
-            self._console.print(f"    {escape(reason)}", highlight=False, style="dim")
+            self._console.print(f"    {escape(harmless(reason))}", highlight=False, style="dim")
 
     def _table(self) -> Table:
         table = Table.grid(padding=(0, 2))
         for attempt, phase in self._under_way.values():
             step = f"step {min(len(attempt.steps) + 1, attempt.steps_planned)}/{attempt.steps_planned}"
-            table.add_row("…", escape(name_of(attempt)), step, phase)
+            table.add_row("…", escape(one_line(name_of(attempt))), step, phase)
         return table

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from parley.engine.script.record import RunRecord
 from parley.sdk.evals.telling import lines_of
+from parley.sdk.harmless import harmless
 
 if TYPE_CHECKING:
     from parley.sdk.evals.evals import Evals
@@ -38,4 +39,4 @@ def case_tests(evals: Evals, *, split: str | None = None, **options: Any) -> Cal
 
 def _told(record: RunRecord) -> str:
     bad = [attempt for attempt in record.attempts if attempt.status != "passed"]
-    return "\n".join(line for attempt in bad for line in lines_of(attempt))
+    return harmless("\n".join(line for attempt in bad for line in lines_of(attempt)))

@@ -17,6 +17,7 @@ from parley.engine.script.work import Stopping
 from parley.sdk.evals.errors import EvalsMisconfigured
 from parley.sdk.evals.evals import Evals
 from parley.sdk.evals.live import LiveRun
+from parley.sdk.harmless import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ async def _run_all(
                     stopping=stopping,
                 )
             records.append(record)
-            console.print(_summary(record), highlight=False)
+            console.print(one_line(_summary(record)), highlight=False, markup=False)
     return Outcome(records=records, interrupted=stopping.requested)
 
 

@@ -7,6 +7,7 @@ from typing import Unpack
 
 from parley.sdk.calls.evaluations import GateChecks
 from parley.sdk.evaluating.report import Report
+from parley.sdk.harmless import one_line
 from parley.sdk.verdicts import GateAnswer
 
 _SHOWN = 10
@@ -30,14 +31,13 @@ def assert_evaluation(
 
 def _told(report: Report, answer: GateAnswer) -> str:
     lines = [f"the gate's verdict on evaluation {report.id} is {answer.verdict}"]
-    lines += [f"  {one.check}: {one.detail}" for one in answer.checks if one.passed is not True]
+    lines += [f"  {one.check}: {one_line(one.detail)}" for one in answer.checks if one.passed is not True]
     for result in islice(report.failing(), _SHOWN):
         rating = result.status if result.rating is None else f"{result.rating:.1f}"
-        lines.append(
-            f"  {result.name or result.case_id} #{result.repetition}: {rating} {_why(result.justification)}"
-        )
+        name = one_line(result.name or result.case_id)
+        lines.append(f"  {name} #{result.repetition}: {rating} {_why(result.justification)}")
     return "\n".join(lines)
 
 
 def _why(reason: str | None) -> str:
-    return " ".join((reason or "").split())[:200]
+    return " ".join(one_line(reason or "").split())[:200]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import re
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from parley.sdk.harmless import one_line
 from parley.sdk.reporting.sheet import Sheet, of_evaluation
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "error": ("!", "yellow")}
 _CHECKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yellow")}
 _VERDICTS = {"passed": "bold green", "failed": "bold red", "inconclusive": "bold yellow"}
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _LONGEST = 160
 """Characters of a reason; the whole one is in JSON and JUnit."""
 
@@ -44,8 +43,8 @@ def drawn(sheet: Sheet) -> Group:
             Text("") if line.mark == "passed" else _clean(line.text),
         )
     checks = [_check(check.passed, f"{check.name}: {check.text}") for check in sheet.checks]
-    note = [Text(_one_line(sheet.note), style="dim")] if sheet.note else []
-    verdict = Text(f"{sheet.title}: {sheet.verdict}", style=_VERDICTS[sheet.verdict])
+    note = [Text(one_line(sheet.note), style="dim")] if sheet.note else []
+    verdict = Text(f"{one_line(sheet.title)}: {sheet.verdict}", style=_VERDICTS[sheet.verdict])
     return Group(table, *checks, *note, verdict)
 
 
@@ -64,21 +63,17 @@ def plain(report: Report) -> str:
         )
     for one in report.refused:
         console.print(
-            _one_line(f"not taken: {one.get('idempotencyKey')}: {one.get('problems')}"), markup=False
+            one_line(f"not taken: {one.get('idempotencyKey')}: {one.get('problems')}"), markup=False
         )
     return page.getvalue().rstrip("\n")
 
 
 def _check(passed: bool | None, text: str) -> Text:
     mark, style = _CHECKS[passed]
-    return Text(f"{mark} {_one_line(text)}", style=style)
+    return Text(f"{mark} {one_line(text)}", style=style)
 
 
 def _clean(text: str) -> Text:
     """On one line, cut, and unable to steer the terminal."""
-    one = _one_line(text)
+    one = one_line(text)
     return Text(one if len(one) <= _LONGEST else one[: _LONGEST - 1] + "…")
-
-
-def _one_line(text: str) -> str:
-    return _CONTROL.sub(" ", text).strip()
