@@ -30,11 +30,12 @@ UPDATE runs SET state = 'succeeded', outcome = $2, score = $3, result = $4, last
  WHERE id = $1
 """
 _MANY = """
-INSERT INTO runs (account_id, id, test_id, state, trigger, revision, seed, definition, outcome, score, cost,
-                  created_at, started_at, finished_at)
+INSERT INTO runs (account_id, id, test_id, state, trigger, revision, seed, definition, outcome, score,
+                  cost, turn, created_at, started_at, finished_at)
 SELECT model.account_id, made.id, model.test_id, 'succeeded', 'manual', model.revision, made.place,
        model.definition, CASE WHEN made.place % 4 = 0 THEN 'loss' ELSE 'success' END,
-       CASE WHEN made.place % 4 = 0 THEN 0.1 ELSE 0.95 END, 0.01, began, began, began + interval '40 seconds'
+       CASE WHEN made.place % 4 = 0 THEN 0.1 ELSE 0.95 END, 0.01, model.turn, began, began,
+       began + interval '40 seconds'
   FROM runs AS model, unnest($2::uuid[]) WITH ORDINALITY AS made(id, place),
        LATERAL (SELECT now() - make_interval(mins => $3 - made.place::int) AS began) AS times
  WHERE model.id = $1

@@ -23,5 +23,5 @@ export function signed(left, right, show) {
 
 export function withSign(value, show) {
   const text = show(Math.abs(value));
-  return `${value > 0 ? "+" : value < 0 ? "−" : "±"}${text}`;
+  return text === show(0) ? text : `${value > 0 ? "+" : "−"}${text}`;
 }

@@ -46,8 +46,10 @@ function Both({ found, left, right, offered }) {
   const part = parting(opinions[0], opinions[1]);
   return html`
     <${Choice} left=${left} right=${right} offered=${offered} />
-    <${Reasons} comparable=${found.comparable} differences=${found.differences} />
-    <p class="note decision">${part.text}${part.turn && html` <a href=${`#turn-${part.turn}`}>Go to turn ${part.turn}</a>`}</p>
+    <div class="compare-said">
+      <${Reasons} comparable=${found.comparable} differences=${found.differences} />
+      <p class="note">${part.text}${part.turn && html` <a href=${`#turn-${part.turn}`}>Go to turn ${part.turn}</a>`}</p>
+    </div>
     <div class="pair-figures">
       <${Figures} caption="Figures of both runs" rows=${rowsOf(left, right)} />
       <section class="panel"><h2>Trajectories</h2><${Overlay} left=${opinions[0]} right=${opinions[1]} fields=${right.definition.fields} /></section>

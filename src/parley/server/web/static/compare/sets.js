@@ -31,17 +31,18 @@ export function Sets({ testId, by, query }) {
   }}<//>`;
 }
 
+const counted = (count) => `${count} ${count === 1 ? "run" : "runs"}`;
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
 function Revisions({ found }) {
   const options = (side) => {
     const chosen = side.runs[0]?.revision;
-    const known = found.revisions.map((one) => [one.revision, `${one.revision.slice(0, 12)}, ${one.run_count} ${one.run_count === 1 ? "run" : "runs"}, last ${MOMENT.format(new Date(one.last_at))}`]);
+    const known = found.revisions.map((one) => [one.revision, `${one.revision.slice(0, 12)}, ${counted(one.run_count)}, last ${MOMENT.format(new Date(one.last_at))}`]);
     if (!chosen) return [["", "no other revision has run"], ...known];
     return known.some(([name]) => name === chosen) ? known : [...known, [chosen, chosen.slice(0, 12)]];
   };
   const [from, to] = [found.left.runs[0]?.revision ?? "", found.right.runs[0]?.revision ?? ""];
-  return html`<div class="compare-choice">
+  return html`<div class="compare-choice sets">
     <${SelectField} label="Left: revision" value=${from} options=${options(found.left)} onChange=${(name) => withQuery({ from: name, to })} />
     <${SelectField} label="Right: revision" value=${to} options=${options(found.right)} onChange=${(name) => withQuery({ from, to: name })} />
   </div>`;
@@ -55,7 +56,7 @@ function local(at) {
 
 function Moment({ split }) {
   const choose = (text) => text && withQuery({ split: new Date(text).toISOString() });
-  return html`<div class="compare-choice">
+  return html`<div class="compare-choice sets">
     <${TextField} type="datetime-local" label="Moment of the change" hint="In your zone. Left is what began before, right what began from then on."
       value=${split ? local(split) : ""} onChange=${choose} />
   </div>`;
@@ -64,8 +65,10 @@ function Moment({ split }) {
 function Both({ found, testId }) {
   const words = telling(found);
   return html`
-    ${words && html`<p class="note decision">${words}</p>`}
-    <${Reasons} comparable=${found.comparable} differences=${found.differences} />
+    <div class="compare-said">
+      ${words && html`<p class="note">${words}</p>`}
+      <${Reasons} comparable=${found.comparable} differences=${found.differences} />
+    </div>
     <${Figures} caption="Figures of both sets" rows=${rowsOf(found)} />
     <div class="pair-figures halves">
       <section class="panel"><h2>Outcomes</h2><${Outcomes} left=${found.left} right=${found.right} /></section>
@@ -85,7 +88,7 @@ function rowsOf({ left, right, gap }) {
   const ms = (value) => duration(value / 1000);
   return [
     { name: "Runs carried out", left: count(left), right: count(right) },
-    certain("Successes", "success", left, right, gap, (share) => `${Math.round(share * 100)}%`, (share) => `${Math.round(share * 100)} points`),
+    certain("Successes", "success", left, right, gap, (share) => `${Math.round(share * 100)}%`, (share) => `${Math.round(share * 100)}`, " points"),
     certain("Score, mean", "score", left, right, gap, (score) => score.toFixed(3)),
     certain("Cost, mean", "cost", left, right, gap, dollars),
     rough("Turns, mean", (side) => side.turns, (turns) => turns.toFixed(1)),
@@ -96,10 +99,10 @@ function rowsOf({ left, right, gap }) {
   ];
 }
 
-function certain(name, field, left, right, gap, show, showGap = show) {
+function certain(name, field, left, right, gap, show, showGap = show, unit = "") {
   const figure = (one) => one && html`<${Certain} value=${show(one.value)} low=${show(one.low)} high=${show(one.high)} />`;
   const apart = gap?.[field];
-  const shown = apart && html`<${Certain} value=${withSign(apart.value, showGap)} low=${withSign(apart.low, show)} high=${withSign(apart.high, show)} />`;
+  const shown = apart && html`<${Certain} value=${withSign(apart.value, showGap) + unit} low=${withSign(apart.low, showGap)} high=${withSign(apart.high, showGap)} />`;
   return { name, left: figure(left[field]), right: figure(right[field]), gap: shown };
 }
 
@@ -116,6 +119,6 @@ function Runs({ name, side, testId }) {
   ];
   const shown = side.runs.slice(0, LISTED);
   if (!shown.length) return null;
-  return html`<details class="folded"><summary>${name}: ${shown.length < side.runs.length ? `the newest ${LISTED} of ${side.run_count} runs` : `${side.run_count} runs`}</summary>
+  return html`<details class="folded"><summary>${name}: ${shown.length < side.runs.length ? `the newest ${LISTED} of ${side.run_count} runs` : counted(side.run_count)}</summary>
     <${Table} caption=${`Runs on the ${name.toLowerCase()}`} columns=${columns} rows=${shown} /></details>`;
 }
