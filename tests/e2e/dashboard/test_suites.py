@@ -71,7 +71,7 @@ async def test_suite_is_made_and_changed(dashboard: Seen, stage: Stage) -> None:
 
 async def test_suite_is_run_and_its_cases_lead_to_their_runs(dashboard: Seen, stage: Stage) -> None:
     page = dashboard.page
-    tests = [await stage.make_test(name=name, max_turns=1, profile="low") for name in ("Boots", "Refund")]
+    tests = [await stage.make_test(name=name, max_turns=2, profile="low") for name in ("Boots", "Refund")]
     suite = await make_suite(stage, "Returns", tests)
     await dashboard.open("/evaluations/suites")
     await page.get_by_role("button", name="Run Returns now").click()

@@ -88,7 +88,7 @@ function Editor({ stored }) {
       <section class="panel"><h2>How it runs unless told otherwise</h2>
         <${HowToRun} value=${draft.defaults} onChange=${set("defaults")} error=${error} prefix="defaults."
           splits=${[...new Set(draft.members.flatMap((one) => splitsOf(one.splits)))]} /></section>
-      <div class="save-bar">
+      <div class="save-bar at-end">
         <p class="muted">${isChanged ? "Not saved yet." : "Nothing changed yet."}</p>
         <div class="actions">
           <${Button} href=${stored ? `/evaluations/suites/${stored.id}` : "/evaluations/suites"}>Leave<//>
