@@ -38,8 +38,10 @@ def _claim_without_looking_at_the_lease() -> None:
     from parley.server.runs import claim
 
     looks = "AND (lease_until IS NULL OR lease_until < now())"
-    assert looks in claim._CLAIM
-    claim._CLAIM = claim._CLAIM.replace(looks, "")
+    for statement in ("_CLAIM", "_DUE"):
+        checked = getattr(claim, statement)
+        assert looks in checked
+        setattr(claim, statement, checked.replace(looks, ""))
 
 
 def _count_tasks() -> None:
