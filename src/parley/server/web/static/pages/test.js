@@ -14,16 +14,18 @@ import { Time } from "../components/time.js";
 import { tell, tellError } from "../components/toast.js";
 import { Definition } from "../tests/definition.js";
 import { RunNow } from "../tests/run_now.js";
-import { Runs } from "../tests/runs.js";
+import { Runs, useRuns } from "../tests/runs.js";
 
 export default function Page({ params, query }) {
   const found = useLoad((signal) => get(`/agentic-tests/${params.id}`, {}, { signal }), [params.id]);
+  const state = query.get("state") ?? "";
+  const runs = useRuns(params.id, state);
   useEvery(15, found.reload);
   useTitle(found.data?.data.name);
-  return html`<${Loaded} from=${found} lines=${10}>${({ data }) => html`<${Test} test=${data} query=${query} />`}<//>`;
+  return html`<${Loaded} from=${found} lines=${10}>${({ data }) => html`<${Test} test=${data} state=${state} runs=${runs} />`}<//>`;
 }
 
-function Test({ test, query }) {
+function Test({ test, state, runs }) {
   return html`
     <div class="page-head">
       <div>
@@ -38,7 +40,7 @@ function Test({ test, query }) {
       </div>
     </div>
     <div class="split">
-      <div class="stack"><${Runs} test=${test} state=${query.get("state") ?? ""} /><${Definition} test=${test} /></div>
+      <div class="stack"><${Runs} test=${test} state=${state} found=${runs} /><${Definition} test=${test} /></div>
       <div class="stack"><${Schedule} test=${test} /><${Rules} test=${test} /></div>
     </div>`;
 }

@@ -24,16 +24,20 @@ const STATES = [
   ["pending", "Waiting"],
 ];
 
-export function Runs({ test, state }) {
-  const path = `/agentic-tests/${test.id}/runs`;
-  const read = (signal, cursor) => get(path, { state, limit: PAGE, cursor }, { signal });
-  const found = useLoad((signal) => read(signal), [test.id, state]);
+const read = (testId, state, signal, cursor) =>
+  get(`/agentic-tests/${testId}/runs`, { state, limit: PAGE, cursor }, { signal });
+
+/** The newest runs of a test, for `Runs`; read by the page, so that they do not wait for the test. */
+export const useRuns = (testId, state) => useLoad((signal) => read(testId, state, signal), [testId, state]);
+
+/** `found` is what `useRuns` gives. */
+export function Runs({ test, state, found }) {
   const [older, setOlder] = useState(null);
   const [chosen, setChosen] = useState([]);
   useEffect(() => setOlder(null), [state]);
   useEvery(5, found.reload);
   const more = async (cursor) => {
-    const next = await read(undefined, cursor);
+    const next = await read(test.id, state, undefined, cursor);
     setOlder((before) => ({ rows: [...(before?.rows ?? []), ...next.data], page: next.page }));
   };
   const [left, right] = [...chosen].sort();
@@ -45,7 +49,7 @@ export function Runs({ test, state }) {
     </div>
     <div class="run-filter"><${SelectField} label="State" value=${state} options=${STATES}
       onChange=${(value) => withQuery({ state: value })} /></div>
-    <${Loaded} from=${found} lines=${5}>
+    <${Loaded} from=${found} lines=${test.latest_run ? 12 : 5}>
       ${({ data, page }) => {
         if (!data.length) return html`<${NoRuns} state=${state} />`;
         const rows = [...data, ...(older?.rows ?? []).filter((row) => !data.some((one) => one.id === row.id))];
