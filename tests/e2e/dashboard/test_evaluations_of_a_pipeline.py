@@ -1,4 +1,4 @@
-"""What a pipeline sends and our judge says of it, as the dashboard tells it; judged again by another grader."""
+"""What a pipeline sends and our judge says of it, as the dashboard tells it; and judged again."""
 
 from __future__ import annotations
 

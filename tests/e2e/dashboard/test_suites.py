@@ -44,6 +44,8 @@ async def test_suite_is_made_and_changed(dashboard: Seen, stage: Stage) -> None:
     await page.get_by_role("button", name="daily at 6", exact=True).click()
     await page.get_by_label("Repetitions").fill("2")
     await page.get_by_text("Next:").wait_for()
+    # Else what has been scrolled under the bar on top has too small a part in sight.
+    await page.evaluate("scrollTo(0, 0)")
     await dashboard.looks_accessible()
     await page.get_by_role("button", name="Make the suite").click()
     await dashboard.heading("Returns")

@@ -75,7 +75,7 @@ function RegradeDialog({ evaluation, onClose }) {
   };
   return html`<${Dialog} title="Judge again" onClose=${onClose}>
     <p>The stored answers are judged by another grader, as a new evaluation. This one stays as it is.</p>
-    <form class="form" onSubmit=${submit}>
+    <form class="form" noValidate onSubmit=${submit}>
       ${isWhole(error) && html`<${Failure} error=${error} />`}
       <${SelectField} label="Judge's profile" value=${profile} options=${PROFILES} onChange=${setProfile} problem=${problemOf(error, "profile")} />
       <${SelectField} label="Votes" value=${votes} options=${VOTES} onChange=${setVotes} problem=${problemOf(error, "votes")} />
