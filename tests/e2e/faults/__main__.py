@@ -1,6 +1,6 @@
 """`make chaos SEED=7`: strike a fleet under load by the schedule of a seed, and check what must hold.
 
-Exit code 0 if everything holds, 1 if not. The data of a broken run is left for a look, that of a planted bug not.
+Exit code 0 if everything holds, 1 if not. The data of a broken run is left, that of a planted bug not.
 """
 
 from __future__ import annotations
