@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from parley.engine.attempt import Attempt, merged
+from parley.engine.blank import is_blank
 from parley.engine.chat.faults import InferenceFault
 from parley.engine.chat.retry import delay_s
 from parley.engine.draws import draw
@@ -46,7 +47,8 @@ from parley.engine.plan import (
 from parley.engine.ports import AttemptOptions, Parties, Speaker, Stop
 from parley.engine.simulator.guards import fault_of_reply
 from parley.engine.simulator.prompt import user_messages
-from parley.engine.simulator.reply import ReplyFilter, TokenFilter, is_blank
+from parley.engine.simulator.reply import ReplyFilter
+from parley.engine.simulator.token_filter import TokenFilter
 from parley.engine.spec import MAX_REPLIES, Spec
 from parley.engine.state import RESPONSE_FORMAT_REFUSED, State
 from parley.engine.talk import gateway_has_spoken, gateway_messages

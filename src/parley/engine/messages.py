@@ -167,3 +167,15 @@ def _results(parts: Sequence[Part]) -> dict[str, str]:
         if isinstance(part, ToolResult):
             pieces.setdefault(part.id, []).append(part.content)
     return {call_id: "".join(contents) for call_id, contents in pieces.items()}
+
+
+def words_of(message: Message) -> str:
+    """The words of a history line; a content part that is not text is named in brackets."""
+    if isinstance(message.content, str):
+        return message.content
+    return "".join(_words_of_part(part) for part in message.content)
+
+
+def _words_of_part(part: dict[str, Any]) -> str:
+    kind = part.get("type", "text")
+    return str(part.get("text", "")) if kind == "text" else f"[{kind}, not shown here]"

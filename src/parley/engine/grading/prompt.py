@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from parley.engine.capped import capped, shared_out
 from parley.engine.fence import Fence
 from parley.engine.grading.evidence import Evidence
-from parley.engine.judging.transcript import MAX_TOOL_CHARS, MAX_WORDS_CHARS, capped, shared_out
+from parley.engine.judging.transcript import MAX_TOOL_CHARS, MAX_WORDS_CHARS
 from parley.engine.messages import Message
 from parley.engine.script.revision import digest
 

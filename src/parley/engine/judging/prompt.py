@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from parley.engine.capped import capped, shared_out
 from parley.engine.fence import Fence
-from parley.engine.judging.transcript import MAX_WORDS_CHARS, capped, shared_out, transcript
+from parley.engine.judging.transcript import MAX_WORDS_CHARS, transcript
 from parley.engine.messages import Message
 from parley.engine.spec import Spec
 from parley.engine.talk import Exchange

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from json.encoder import encode_basestring
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from parley.engine.capped import capped
 from parley.engine.events import AssistantSpoke
-from parley.engine.messages import Message, Reasoning, Refusal, Text, ToolCall, ToolResult
+from parley.engine.messages import Message, Reasoning, Refusal, Text, ToolCall, ToolResult, words_of
 from parley.engine.spec import Spec
 from parley.engine.talk import Exchange
 
@@ -70,41 +71,6 @@ def _fitting(lines: Sequence[str], room: int) -> int:
         if room < 0:
             return count
     return len(lines)
-
-
-def shared_out(texts: Sequence[str], most: int) -> list[str]:
-    """Texts within about `most` characters in all: the longest are cut to one common length."""
-    room, level = most, 0
-    for place, length in enumerate(sorted(map(len, texts))):
-        level = max(room, 0) // (len(texts) - place)
-        if length > level:
-            return [capped(text, level)[0] for text in texts]
-        room -= length
-    return list(texts)
-
-
-def capped(text: str, limit: int) -> tuple[str, int]:
-    """`text` within about `limit` characters, and how many were left out of its middle.
-
-    The gap is marked in the text. Beginning and end stay: results put their sums and errors there.
-    """
-    left_out = len(text) - limit
-    if left_out <= 0:
-        return text, 0
-    head = limit * 3 // 4
-    return f"{text[:head]}[... {left_out} characters left out ...]{text[head + left_out :]}", left_out
-
-
-def words_of(message: Message) -> str:
-    """The words of a history line; a content part that is not text is named in brackets."""
-    if isinstance(message.content, str):
-        return message.content
-    return "".join(_words_of_part(part) for part in message.content)
-
-
-def _words_of_part(part: dict[str, Any]) -> str:
-    kind = part.get("type", "text")
-    return str(part.get("text", "")) if kind == "text" else f"[{kind}, not shown here]"
 
 
 def _lines(spec: Spec, exchanges: Sequence[Exchange], level: int) -> Iterator[str]:

@@ -6,9 +6,19 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from parley.engine.blank import is_blank
+from parley.engine.capped import capped
 from parley.engine.fence import Fence
-from parley.engine.judging.transcript import capped, words_of
-from parley.engine.messages import Message, Part, Reasoning, Refusal, Role, Text, ToolCall, ToolResult
+from parley.engine.messages import (
+    Message,
+    Part,
+    Reasoning,
+    Refusal,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    words_of,
+)
 from parley.engine.simulator.characteristics import traits_at
 from parley.engine.simulator.exit_token import EXIT_TOKEN
 from parley.engine.spec import Spec

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from parley.engine.blank import is_blank
 from parley.engine.simulator.own_words import OwnWords
 from parley.engine.simulator.token_filter import TokenFilter
-
-__all__ = ["ReplyFilter", "TokenFilter", "is_blank"]
 
 
 class ReplyFilter:

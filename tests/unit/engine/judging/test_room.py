@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parley.engine.capped import shared_out
 from parley.engine.judging.prompt import MAX_BACKGROUND_CHARS, MAX_PROMPT_CHARS, judge_messages
-from parley.engine.judging.transcript import MAX_TRANSCRIPT_CHARS, shared_out, transcript
+from parley.engine.judging.transcript import MAX_TRANSCRIPT_CHARS, transcript
 from parley.engine.messages import Message, Text, ToolCall, ToolResult
 from parley.engine.spec import Spec
 from parley.engine.talk import Exchange

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parley.engine.capped import capped
 from parley.engine.judging.transcript import (
     MAX_TOOL_CHARS,
     MAX_WORDS_CHARS,
-    capped,
     transcript,
-    words_of,
 )
-from parley.engine.messages import Message, Reasoning, Refusal, Text, ToolCall, ToolResult
+from parley.engine.messages import Message, Reasoning, Refusal, Text, ToolCall, ToolResult, words_of
 from parley.engine.spec import Spec
 from parley.engine.talk import Exchange
 from tests.unit.engine.judging.talks import answered, exchange, said

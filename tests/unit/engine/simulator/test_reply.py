@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from parley.engine.blank import is_blank, leading_blanks
 from parley.engine.simulator.exit_token import EXIT_TOKEN
 from parley.engine.simulator.own_words import OwnWords
-from parley.engine.simulator.reply import ReplyFilter, TokenFilter
+from parley.engine.simulator.reply import ReplyFilter
 from parley.engine.simulator.speakers import FOREIGN_LABELS, OWN_LABELS, label_of
+from parley.engine.simulator.token_filter import TokenFilter
 
 TOKEN = EXIT_TOKEN
 
