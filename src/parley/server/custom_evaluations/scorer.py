@@ -75,19 +75,23 @@ class Scorer:
         """How many results this process is scoring."""
         return len(self._held)
 
-    async def run(self) -> None:
-        """Score what waits, at every tick, poke, and whenever there is room again, until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._claim_on(), name="scoring-claims")
-            tasks.create_task(self._beat(), name="scoring-heartbeat")
-            tasks.create_task(self._complete_forgotten(), name="scoring-forgotten")
+    def begin(self) -> tuple[asyncio.Task[NoReturn], ...]:
+        """Tasks that score what waits, at every tick, poke, and whenever there is room again.
+
+        They go on for ever; whoever begins them ends them, before `drain`.
+        """
+        return (
+            asyncio.create_task(self._claim_on(), name="scoring"),
+            asyncio.create_task(self._beat(), name="scoring-heartbeat"),
+            asyncio.create_task(self._complete_on(), name="scoring-completion"),
+        )
 
     async def close(self) -> None:
         """Drop what is held, as a process does that dies."""
         await end_tasks(*self._held)
 
     async def drain(self) -> None:
-        """Wait a little for what is held, and hand the rest to others. Call it once `run` has ended."""
+        """Wait a little for what is held, and hand the rest to others."""
         if self._held:
             await asyncio.wait(set(self._held), timeout=DRAIN_S)
         left = dict(self._held)
@@ -160,7 +164,7 @@ class Scorer:
                 if not await scoring.renew(session, held, self._limits.lease_s):
                     task.cancel()
 
-    async def _complete_forgotten(self) -> NoReturn:
+    async def _complete_on(self) -> NoReturn:
         await every(FORGOTTEN_S, "completion of evaluations", self.complete_forgotten)
 
     async def complete_forgotten(self) -> None:

@@ -127,7 +127,7 @@ class Worker:
                 asyncio.create_task(self._gate_alerts.run(), name="gate-alerts"),
                 asyncio.create_task(self._expiry.run(), name="expiry"),
                 asyncio.create_task(self._suites.run(), name="suites"),
-                asyncio.create_task(self._scorer.run(), name="scoring"),
+                *self._scorer.begin(),
                 asyncio.create_task(self._deliverer.run(), name="deliveries"),
                 asyncio.create_task(self._retention.run(), name="retention"),
             )
