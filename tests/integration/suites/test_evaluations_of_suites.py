@@ -65,7 +65,7 @@ async def test_runs_of_suites_do_not_touch_their_tests_health(stage: Stage) -> N
 
         async def is_counted() -> bool:
             test = await stage.read(f"/api/v1/agentic-tests/{tests[0]}")
-            return test["consecutive_failures"] == 1
+            return bool(test["consecutive_failures"] == 1)
 
         await until(is_counted)
 

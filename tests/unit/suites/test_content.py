@@ -8,7 +8,7 @@ from parley.server.suites.content import Content, read, simulated, written
 
 def test_content_is_read_as_it_was_written_and_split_in_order() -> None:
     tests = [new_id() for _ in range(3)]
-    splits = (["smoke", "smoke", "nightly"], [], ["nightly"])
+    splits: tuple[list[str], ...] = (["smoke", "smoke", "nightly"], [], ["nightly"])
     content = Content(
         description="What has to hold.",
         cases=tuple(simulated(*one) for one in zip(tests, splits, strict=True)),

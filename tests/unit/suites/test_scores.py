@@ -71,7 +71,7 @@ def test_other_outcomes_are_rated_and_did_not_pass(outcome: str, delta: float) -
 )
 def test_agents_failures_are_failed_with_nothing(kind: str, more: dict[str, Any]) -> None:
     score = score_of(end(**more))
-    assert (score.status, score.rating, score.passed) == ("failed", 0, False)
+    assert (score.status, score.rating, score.passed) == ("failed", Decimal(0), False)
     assert score.error is not None
     assert score.error["type"] == kind
 

@@ -12,7 +12,7 @@ from parley.server.agentic_tests.service import load_for_run
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.definitions.offer import Offer
-from parley.server.errors import EvaluationClosed, NotFound, QuotaExhausted, ServerError
+from parley.server.errors import DatabaseAway, EvaluationClosed, NotFound, QuotaExhausted, ServerError
 from parley.server.evaluations import results
 from parley.server.evaluations.finish import finalize
 from parley.server.evaluations.new import NewResult, Score, skipped
@@ -85,6 +85,8 @@ async def _start_next(session: Session, scope: AccountScope, means: Means, key: 
     except QuotaExhausted as refused:
         await progress.put_off(key, refused.retry_after_s or means.look_every_s)
         return False
+    except DatabaseAway:
+        raise
     except EvaluationClosed:
         return True  # it ended this moment: the next step sees it
     except ServerError as refused:

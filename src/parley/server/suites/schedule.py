@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from uuid import UUID
 
+from parley.server.db.away import is_away
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.definitions.cron import CronRefused, next_fires
 from parley.server.definitions.offer import Offer
-from parley.server.errors import ServerError
+from parley.server.errors import DatabaseAway, ServerError
 from parley.server.kit.ids import new_id
 from parley.server.suites.begin import begin_evaluation
 from parley.server.suites.repository import SuiteRepository
@@ -57,6 +58,13 @@ async def _reason_against(session: Session, scope: AccountScope, offer: Offer, s
                 evaluation_id=new_id(),
                 run_source="schedule",
             )
+    except DatabaseAway:
+        raise
     except ServerError as refused:
         return refused.code
+    except Exception as fault:
+        if is_away(fault):
+            raise
+        _log.exception("the scheduled start of suite %s broke", suite_id)
+        return "internal_error"
     return None
