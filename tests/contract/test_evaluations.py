@@ -131,6 +131,14 @@ async def test_list_is_filtered_and_paged(ask: Any, completed: Any, dataset: UUI
         assert (await ask(URL, 400, **query))["code"] == "invalid_request"
 
 
+async def test_list_tells_pinned_baselines_from_others(ask: Any, completed: Any) -> None:
+    made = [str(await completed([9], split=split)) for split in ("a", "b", "c")]
+    await ask(f"{URL}/{made[1]}/pin", method="POST")
+    assert [row["id"] for row in await ask(URL, pinned="true")] == [made[1]]
+    assert [row["id"] for row in await ask(URL, pinned="false")] == [made[2], made[0]]
+    assert (await ask(URL, 400, pinned="maybe"))["code"] == "invalid_request"
+
+
 async def test_results_are_listed_in_the_order_of_the_cases(ask: Any, completed: Any) -> None:
     made = await completed([[9, 3], ["failed", None]])
     rows = await ask(f"{URL}/{made}/results")

@@ -49,6 +49,7 @@ async def _of_evaluations(
     commit: TextFilter = None,
     pull_request: TextFilter = None,
     run_source: TextFilter = None,
+    pinned: Annotated[bool | None, Query(description="Only pinned baselines, or only others.")] = None,
 ) -> dict[str, Any]:
     return given(
         dataset_id=id_filter("dataset", dataset),
@@ -59,8 +60,9 @@ async def _of_evaluations(
         commit=text_filter("commit", commit),
         pull_request=text_filter("pull_request", pull_request),
         run_source=text_filter("run_source", run_source),
+        pinned=pinned,
     )
 
 
 EvaluationFilters: TypeAlias = Annotated[dict[str, Any], Depends(_of_evaluations)]
-"""`dataset`, `suite`, `split`, `state`, `branch`, `commit`, `pull_request`, `run_source` of a list."""
+"""`dataset`, `suite`, `split`, `state`, `branch`, `commit`, `pull_request`, `run_source` and `pinned`."""

@@ -49,7 +49,7 @@ async def live_statistics(session: Session, scope: AccountScope, row: Evaluation
 async def listed(
     session: Session, scope: AccountScope, filters: Mapping[str, Any], paging: Paging
 ) -> tuple[list[EvaluationLine], PageInfo]:
-    """One page, newest first. `filters` are columns of evaluations and their values."""
+    """One page, newest first. `filters` are columns of evaluations with their values, and `pinned`."""
     rows, page = await EvaluationRepository(session, scope).listed(filters, paging)
     pinned = await PinRepository(session, scope).pinned_among([row.id for row in rows])
     return [EvaluationLine(**_line(row, row.id in pinned)) for row in rows], page

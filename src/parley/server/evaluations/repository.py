@@ -33,12 +33,14 @@ class EvaluationRepository(Repository[Evaluation]):
     async def listed(
         self, filters: Mapping[str, Any], paging: Paging
     ) -> tuple[Sequence[Evaluation], PageInfo]:
-        """One page, newest first, without the large columns. `filters` are columns and their values."""
+        """One page, newest first, without the large columns. `filters` are columns and their values; of
+        `pinned`, whether there is a pin."""
         statement = self.rows().options(
             defer(Evaluation.grading, raiseload=True), defer(Evaluation.options, raiseload=True)
         )
         for name, value in filters.items():
-            statement = statement.where(getattr(Evaluation, name) == value)
+            held = _PINNED if name == "pinned" else getattr(Evaluation, name)
+            statement = statement.where(held == value)
         return await self.page(statement, paging)
 
     def line_before(self, now: Evaluation) -> Select[Evaluation]:
@@ -297,6 +299,14 @@ class PinRepository(Repository[EvaluationPin]):
         return set(rows.all())
 
 
+_PINNED = (
+    select(EvaluationPin.id)
+    .where(
+        EvaluationPin.account_id == Evaluation.account_id,
+        EvaluationPin.evaluation_id == Evaluation.id,
+    )
+    .exists()
+)
 _OF_CASE = and_(
     EvaluationCase.account_id == CaseResult.account_id,
     EvaluationCase.evaluation_id == CaseResult.evaluation_id,

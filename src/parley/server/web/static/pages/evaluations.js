@@ -29,7 +29,11 @@ const STATES = [
   ["expired", "Expired"],
   ["cancelled", "Cancelled"],
 ];
-const FILTERS = ["dataset", "suite", "state", "branch", "commit", "split", "run_source"];
+const PINS = [
+  ["", "All"],
+  ["true", "Pinned baselines"],
+];
+const FILTERS = ["dataset", "suite", "state", "branch", "commit", "split", "run_source", "pinned"];
 
 const COLUMNS = [
   { name: "Evaluation", isMain: true, cell: (one) => html`<${Name} evaluation=${one} />` },
@@ -57,6 +61,7 @@ export default function Page({ query }) {
     <form class="filters many" role="search" onSubmit=${(event) => event.preventDefault()}>
       <${SubjectField} query=${query} />
       <${SelectField} label="State" value=${filters.state} options=${STATES} onChange=${(state) => withQuery({ state })} />
+      <${SelectField} label="Pins" value=${filters.pinned} options=${PINS} onChange=${(pinned) => withQuery({ pinned })} />
       <${FilterText} label="Branch" name="branch" query=${query} />
       <${FilterText} label="Commit" name="commit" query=${query} />
       <${FilterText} label="Split" name="split" query=${query} />
