@@ -1,8 +1,9 @@
 // Two runs side by side, aligned by turn.
+import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../api.js";
 import { html } from "../html.js";
 import { useEvery, useLoad } from "../load.js";
-import { withQuery } from "../router.js";
+import { place, withQuery } from "../router.js";
 import { RunBadge, standing } from "../components/badge.js";
 import { Button } from "../components/button.js";
 import { SelectField } from "../components/field.js";
@@ -10,6 +11,7 @@ import { dollars } from "../components/money.js";
 import { Empty, Loaded } from "../components/states.js";
 import { duration, Time } from "../components/time.js";
 import { Message } from "../run/conversation.js";
+import { roughSize, useGradually } from "../run/gradually.js";
 import { keptItems, opinionsOf } from "../run/items.js";
 import { aligned, figures, parting } from "./align.js";
 import { Figures, signed } from "./figures.js";
@@ -36,16 +38,21 @@ export function Pair({ testId, left, right }) {
   return html`<${Loaded} from=${found} lines=${14}>${(data) => html`<${Both} ...${data} />`}<//>`;
 }
 
-function Both({ found, left, right, offered }) {
-  if (!left) {
-    return html`<${Choice} left=${left} right=${right} offered=${offered} />
-      <${Empty} title="No run before this one"><p>It is the first of its test that ended. Choose another run to compare it with.</p><//>`;
-  }
-  const sides = [left, right].map((run, place) => ({ run, items: named(keptItems(run), place), look: place ? "right" : "left" }));
+function Both({ left, right, offered, ...rest }) {
+  return html`<${Choice} left=${left} right=${right} offered=${offered} />
+    ${left
+      ? html`<${SideBySide} left=${left} right=${right} ...${rest} />`
+      : html`<${Empty} title="No run before this one"><p>It is the first of its test that ended. Choose another run to compare it with.</p><//>`}`;
+}
+
+function SideBySide({ found, left, right }) {
+  const sides = useMemo(
+    () => [left, right].map((run, place) => ({ run, items: named(keptItems(run), place), look: place ? "right" : "left" })),
+    [left, right],
+  );
   const opinions = sides.map((side) => opinionsOf(side.items));
   const part = parting(opinions[0], opinions[1]);
   return html`
-    <${Choice} left=${left} right=${right} offered=${offered} />
     <div class="compare-said">
       <${Reasons} comparable=${found.comparable} differences=${found.differences} />
       <p class="note">${part.text}${part.turn && html` <a href=${`#turn-${part.turn}`}>Go to turn ${part.turn}</a>`}</p>
@@ -57,7 +64,7 @@ function Both({ found, left, right, offered }) {
     <section aria-label="Conversations">
       <div class="section-head"><h2>Conversations, turn by turn</h2></div>
       <div class="sides sides-head">${sides.map((side) => html`<${SideHead} key=${side.look} ...${side} />`)}</div>
-      ${aligned(sides[0].items, sides[1].items).map((row) => html`<${Turn} key=${row.turn} row=${row} isParting=${row.turn === part.turn} />`)}
+      <${Turns} rows=${aligned(sides[0].items, sides[1].items)} parting=${part.turn} />
     </section>`;
 }
 
@@ -69,14 +76,25 @@ function SideHead({ run, look }) {
     ${" "}<${RunBadge} run=${run} /></p>`;
 }
 
-function Turn({ row, isParting }) {
+function Turns({ rows, parting: parted }) {
+  const wayOf = useGradually(rows.length, true);
+  const aim = place.value.hash.slice(1);
+  useEffect(() => {
+    document.getElementById(aim)?.scrollIntoView();
+  }, []);
+  return rows.map((row, index) => html`<${Turn} key=${row.turn} row=${row} isParting=${row.turn === parted}
+    isDrawn=${aim === `turn-${row.turn}` || wayOf(index)} />`);
+}
+
+function Turn({ row, isParting, isDrawn }) {
   const { turn, left, right } = row;
-  return html`<section class=${`turn${isParting ? " decided" : ""}`} id=${`turn-${turn}`} aria-label=${turn ? `Turn ${turn}` : "Before the first turn"}>
+  const higher = left.length > right.length ? left : right;
+  return html`<section class=${`turn${isParting ? " decided" : ""}`} id=${`turn-${turn}`} style=${roughSize(higher, 2)} aria-label=${turn ? `Turn ${turn}` : "Before the first turn"}>
     <h3 class="turn-head"><a href=${`#turn-${turn}`}>${turn ? `Turn ${turn}` : "Before the first turn"}</a>
       ${isParting && html`<span class="badge accent">scores part</span>`}</h3>
-    <div class="sides">
+    ${isDrawn && html`<div class="sides">
       <${Said} name="Left" items=${left} /><${Said} name="Right" items=${right} />
-    </div>
+    </div>`}
   </section>`;
 }
 

@@ -1,27 +1,50 @@
 // A conversation as people read one, turn by turn.
 import { Component } from "preact";
+import { useMemo } from "preact/hooks";
 import { html } from "../html.js";
+import { place } from "../router.js";
 import { Badge } from "../components/badge.js";
 import { Markdown } from "../components/markdown.js";
 import { Money } from "../components/money.js";
 import { duration, Time } from "../components/time.js";
+import { roughSize, useGradually } from "./gradually.js";
 import { byTurn } from "./items.js";
 
 const NAMES = { user: "Simulated user", assistant: "Gateway", judge: "Judge", system: "System", tool: "Tool" };
 
 /** `items` of `items.js`; `start` the messages it began with; `decided` the turn to mark. */
 export function Conversation({ items, start, decided, isMarkdown }) {
+  const turns = useMemo(() => byTurn(items), [items]);
+  const wayOf = useGradually(turns.length, isMarkdown);
+  const aim = place.value.hash.slice(1);
+  const isAim = ({ turn, items: said }) => aim === `turn-${turn}` || said.some((item) => item.key === aim);
   return html`<div class="conversation">
     ${start.length > 0 && html`<section class="turn" aria-label="Start"><h3 class="turn-head">Start, as defined</h3>
       ${start.map((message, index) => html`<${Given} key=${index} message=${message} />`)}</section>`}
-    ${byTurn(items).map(({ turn, items: said }) => html`<section class=${`turn${turn === decided ? " decided" : ""}`}
-      id=${`turn-${turn}`} key=${turn} aria-label=${`Turn ${turn}`}>
-      <h3 class="turn-head"><a href=${`#turn-${turn}`}>${turn ? `Turn ${turn}` : "Before the first turn"}</a>
-        ${turn === decided && html`<span class="badge accent">deciding turn</span>`}</h3>
-      ${said.map((item) => html`<${Message} key=${item.key} item=${item} isMarkdown=${isMarkdown} />`)}
-    </section>`)}
+    ${turns.map((one, place) => html`<${Turn} key=${one.turn} turn=${one.turn} said=${one.items} isDeciding=${one.turn === decided}
+      way=${isAim(one) ? isMarkdown : wayOf(place)} />`)}
   </div>`;
 }
+
+/** One turn; `way` says whether it shows Markdown, undefined that its messages are not drawn yet. */
+class Turn extends Component {
+  shouldComponentUpdate({ said, way, isDeciding }) {
+    const { said: before, way: wayBefore, isDeciding: wasDeciding } = this.props;
+    const isSame = said.length === before.length && said.every((item, index) => item === before[index]);
+    return !isSame || way !== wayBefore || isDeciding !== wasDeciding;
+  }
+
+  render({ turn, said, way, isDeciding }) {
+    return html`<section class=${`turn${isDeciding ? " decided" : ""}`} id=${`turn-${turn}`} aria-label=${`Turn ${turn}`} style=${roughSize(said)}>
+      <h3 class="turn-head"><a href=${`#turn-${turn}`}>${turn ? `Turn ${turn}` : "Before the first turn"}</a>
+        ${isDeciding && html`<span class="badge accent">deciding turn</span>`}</h3>
+      ${way !== undefined && said.map((item) => html`<${Message} key=${item.key} item=${item} isMarkdown=${way} />`)}
+    </section>`;
+  }
+}
+
+/** Characters beyond which a message is shown as it is: its many elements would hold the page up. */
+const LONGEST_MARKDOWN = 40_000;
 
 /** Drawn anew only when its item is another one: a long conversation stays light while it grows. */
 export class Message extends Component {
@@ -35,7 +58,7 @@ export class Message extends Component {
       aria-label=${NAMES[item.role]}>
       <${Head} item=${item} />
       ${item.reasoning && html`<${Folded} name="Reasoning"><p class="words">${item.reasoning}</p><//>`}
-      ${item.content && (isMarkdown ? html`<${Markdown} text=${item.content} />` : html`<p class="words">${item.content}</p>`)}
+      ${item.content && (isMarkdown && item.content.length <= LONGEST_MARKDOWN ? html`<${Markdown} text=${item.content} />` : html`<p class="words">${item.content}</p>`)}
       ${item.refusal && html`<p class="note warn words"><strong>Refused:</strong> ${item.refusal}</p>`}
       ${item.toolCalls.map((call) => html`<${ToolCall} key=${call.id} call=${call} results=${item.toolResults} />`)}
       ${item.opinion && html`<${Opinion} opinion=${item.opinion} />`}
