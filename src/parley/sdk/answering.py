@@ -55,8 +55,9 @@ def asked_wait_s(response: httpx.Response) -> float | None:
 def _json(response: httpx.Response) -> Any:
     try:
         return json.loads(response.content)
-    except ValueError as error:
-        text = response.text.strip()[:_SHOWN]
+    except (ValueError, RecursionError) as error:
+        # Whatever charset it claims: Python has codecs that are none.
+        text = response.content[: 4 * _SHOWN].decode("utf-8", "replace").strip()[:_SHOWN]
         raise UnexpectedAnswer(
             f"{_asked(response)} was answered with something other than JSON ({text!r}); "
             "is PARLEY_URL the address of the service?"

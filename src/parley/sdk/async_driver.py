@@ -11,9 +11,10 @@ from typing import TypeVar
 import httpx
 
 from parley.sdk.answering import meaning, refusal
+from parley.sdk.bounded import BoundedAnswer
 from parley.sdk.call import Call
 from parley.sdk.connection import Connection
-from parley.sdk.errors import ServiceUnreachable
+from parley.sdk.errors import ServiceUnreachable, StreamBroken, UnexpectedAnswer
 from parley.sdk.events import Event
 from parley.sdk.paging import Page, following
 from parley.sdk.patience import Patience
@@ -46,7 +47,7 @@ class AsyncDriver:
         while True:
             retry += 1
             try:
-                response = await self._http.send(request_of(self._http, call))
+                response = await self._answer(request_of(self._http, call))
             except httpx.TransportError as error:
                 wait_s = self._patience.after_break(error, retry, is_repeatable=call.is_repeatable)
                 if wait_s is None:
@@ -80,12 +81,19 @@ class AsyncDriver:
                         yield event
             except httpx.TransportError as error:
                 reason = why(error, self.connection)
+            except httpx.DecodingError as error:
+                raise StreamBroken(f"The stream cannot be unpacked: {error}.") from error
             if not watch.is_over:
                 await asyncio.sleep(watch.broke(reason, random.random()))
 
     async def close(self) -> None:
         """Give the connections back."""
         await self._http.aclose()
+
+    async def _answer(self, request: httpx.Request) -> httpx.Response:
+        response = await self._http.send(request, stream=True)
+        async with contextlib.aclosing(response):
+            return await _whole(response)
 
     async def _open(self, stream: Stream, watch: Watch) -> AsyncGenerator[Event, None]:
         """One connection's part of the stream."""
@@ -103,10 +111,20 @@ class AsyncDriver:
             await asyncio.sleep(wait_s)
 
 
+async def _whole(response: httpx.Response) -> httpx.Response:
+    """Raises `UnexpectedAnswer` for a body that is too long or cannot be unpacked."""
+    answer = BoundedAnswer(response)
+    try:
+        async for chunk in response.aiter_bytes():
+            answer.add(chunk)
+    except httpx.DecodingError as error:
+        raise UnexpectedAnswer(f"The answer cannot be unpacked: {error}.") from error
+    return answer.whole()
+
+
 async def _told(response: httpx.Response, watch: Watch) -> AsyncGenerator[Event, None]:
     if response.is_error:
-        await response.aread()
-        raise refusal(response)
+        raise refusal(await _whole(response))
     watch.opened()
     async for chunk in response.aiter_bytes():
         for event in watch.feed(chunk):

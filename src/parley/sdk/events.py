@@ -14,6 +14,8 @@ from typing import Any, Literal, TypeAlias, cast
 from parley.sdk.errors import StreamBroken
 from parley.sdk.frames import Message
 
+_PLAIN: Mapping[str, Any] = {"str": str, "int": int, "float": int | float, "bool": bool}
+"""What fields of these types may hold; more than that is not looked at."""
 Speaker: TypeAlias = Literal["user", "assistant", "judge"]
 
 
@@ -198,7 +200,7 @@ def read_event(message: Message) -> Event:
         content = json.loads(message.data)
         name, data = content["event"]["type"], content["event"]["data"]
         return Event(message.id, str(name), int(content["timestamp"]), _told(str(name), data))
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise StreamBroken(f"The stream holds something that is no event: {message.data[:200]!r}.") from error
 
 
@@ -218,7 +220,11 @@ def _usage(data: Mapping[str, Any]) -> UsageUpdated:
 
 def _built(kind: type[Any], data: Mapping[str, Any]) -> Any:
     """One of the classes above; fields that it does not know are left out."""
-    return kind(**{name: data[name] for name in kind.__dataclass_fields__ if name in data})
+    given = {name: data[name] for name in kind.__dataclass_fields__ if name in data}
+    for name, value in given.items():
+        if not isinstance(value, _PLAIN.get(kind.__dataclass_fields__[name].type, object)):
+            raise TypeError(name)
+    return kind(**given)
 
 
 def _of(kind: type[Any]) -> Callable[[Mapping[str, Any]], Told]:
@@ -226,7 +232,16 @@ def _of(kind: type[Any]) -> Callable[[Mapping[str, Any]], Told]:
 
 
 def _words(kind: type[Reasoning | Content], role: Speaker, field: str) -> Callable[[Mapping[str, Any]], Told]:
-    return lambda data: kind(role, data[field])
+    def read(data: Mapping[str, Any]) -> Told:
+        return kind(role, _text(data[field]))
+
+    return read
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
 
 
 READERS: Mapping[str, Callable[[Mapping[str, Any]], Told]] = {
@@ -239,7 +254,7 @@ READERS: Mapping[str, Callable[[Mapping[str, Any]], Told]] = {
     "chat.assistant_message.start_generation": lambda _: MessageStarted("assistant"),
     "chat.assistant_message.reasoning": _words(Reasoning, "assistant", "reasoning_content"),
     "chat.assistant_message.content": _words(Content, "assistant", "content"),
-    "chat.assistant_message.refusal": lambda data: Refusal(data["refusal"]),
+    "chat.assistant_message.refusal": lambda data: Refusal(_text(data["refusal"])),
     "chat.assistant_message.tool_call": _of(ToolCalled),
     "chat.assistant_message.tool_result": _of(ToolAnswered),
     "chat.assistant_message.end_generation": lambda _: MessageEnded("assistant"),

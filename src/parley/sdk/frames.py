@@ -10,6 +10,8 @@ from parley.sdk.errors import StreamBroken
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 """Nothing else ends a line: U+2028 and its kin are text."""
+_SENDABLE = re.compile(rb"[\x21-\x7e]{0,200}")
+"""An id that a header can take back; no other one is the service's."""
 LONGEST_MESSAGE = 16_000_000
 """Bytes; far above anything the service sends."""
 
@@ -26,19 +28,21 @@ class FrameReader:
     """Reads a stream as it arrives."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()
+        self._held = b""
         self._id = ""
         self._data: list[bytes] = []
         self._size = 0
 
     def feed(self, chunk: bytes) -> Iterator[Message]:
         """The messages that end within `chunk`. Raises `StreamBroken` for one without an end."""
-        text = self._rest + chunk
+        text = self._held + chunk
         # The second half of a CRLF may still be on its way.
-        held = b"\r" if text.endswith(b"\r") else b""
-        *lines, self._rest = _LINE_END.split(text[: len(text) - len(held)])
-        self._rest += held
-        for line in lines:
+        self._held = b"\r" if text.endswith(b"\r") else b""
+        first, *others = _LINE_END.split(text[: len(text) - len(self._held)])
+        self._rest += first
+        for begun in others:
+            line, self._rest = bytes(self._rest), bytearray(begun)
             if message := self._line(line):
                 yield message
         if self._size + len(self._rest) > LONGEST_MESSAGE:
@@ -51,9 +55,9 @@ class FrameReader:
         value = value.removeprefix(b" ")
         if name == b"data":
             self._data.append(value)
-            self._size += len(value)
-        elif name == b"id" and b"\0" not in value:
-            self._id = value.decode("utf-8", "replace")
+            self._size += len(value) + 1
+        elif name == b"id" and _SENDABLE.fullmatch(value):
+            self._id = value.decode("ascii")
         return None
 
     def _ended(self) -> Message | None:

@@ -11,9 +11,10 @@ from typing import TypeVar
 import httpx
 
 from parley.sdk.answering import meaning, refusal
+from parley.sdk.bounded import BoundedAnswer
 from parley.sdk.call import Call
 from parley.sdk.connection import Connection
-from parley.sdk.errors import ServiceUnreachable
+from parley.sdk.errors import ServiceUnreachable, StreamBroken, UnexpectedAnswer
 from parley.sdk.events import Event
 from parley.sdk.paging import Page, following
 from parley.sdk.patience import Patience
@@ -46,7 +47,7 @@ class SyncDriver:
         while True:
             retry += 1
             try:
-                response = self._http.send(request_of(self._http, call))
+                response = self._answer(request_of(self._http, call))
             except httpx.TransportError as error:
                 wait_s = self._patience.after_break(error, retry, is_repeatable=call.is_repeatable)
                 if wait_s is None:
@@ -78,12 +79,18 @@ class SyncDriver:
                     yield from events
             except httpx.TransportError as error:
                 reason = why(error, self.connection)
+            except httpx.DecodingError as error:
+                raise StreamBroken(f"The stream cannot be unpacked: {error}.") from error
             if not watch.is_over:
                 time.sleep(watch.broke(reason, random.random()))
 
     def close(self) -> None:
         """Give the connections back."""
         self._http.close()
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        with contextlib.closing(self._http.send(request, stream=True)) as response:
+            return _whole(response)
 
     def _open(self, stream: Stream, watch: Watch) -> Generator[Event, None, None]:
         """One connection's part of the stream."""
@@ -99,10 +106,20 @@ class SyncDriver:
             time.sleep(wait_s)
 
 
+def _whole(response: httpx.Response) -> httpx.Response:
+    """Raises `UnexpectedAnswer` for a body that is too long or cannot be unpacked."""
+    answer = BoundedAnswer(response)
+    try:
+        for chunk in response.iter_bytes():
+            answer.add(chunk)
+    except httpx.DecodingError as error:
+        raise UnexpectedAnswer(f"The answer cannot be unpacked: {error}.") from error
+    return answer.whole()
+
+
 def _told(response: httpx.Response, watch: Watch) -> Iterator[Event]:
     if response.is_error:
-        response.read()
-        raise refusal(response)
+        raise refusal(_whole(response))
     watch.opened()
     for chunk in response.iter_bytes():
         yield from watch.feed(chunk)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -11,6 +12,7 @@ import httpx
 import pytest
 
 from parley.sdk import AsyncClient, Client, ServiceUnreachable, errors
+from parley.sdk.bounded import MOST_BYTES
 from parley.sdk.errors import Refused, StreamBroken, UnexpectedAnswer
 from parley.sdk.events import Content, Ended, Event
 from parley.sdk.retries import RetryPolicy
@@ -52,6 +54,18 @@ class Service:
             raise answer
         # A response is used up by the one who reads it.
         return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+
+class Packed(Service):
+    """Answers once, with bytes that are taken as they are."""
+
+    def __init__(self, status: int, headers: dict[str, str], sent: bytes) -> None:
+        super().__init__([])
+        self._answer = (status, headers, sent)
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        status, headers, sent = self._answer
+        return httpx.Response(status, headers=headers, stream=httpx.ByteStream(sent))
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -320,3 +334,38 @@ def test_a_direct_conversation_is_not_resumed(carry_out: Any) -> None:
     with pytest.raises(StreamBroken, match="start it again"):
         carry_out(service, lambda client: client.runs.direct({"model": "x", "goal": "y"}))
     assert len(service.asked) == 1
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_an_answer_that_cannot_be_unpacked_is_told_as_such(
+    carry_out: Callable[[Service, Do], Any], status: int
+) -> None:
+    packed = {"content-encoding": "gzip", "content-type": "application/json"}
+    service = Packed(status, packed, b"not gzip")
+    with pytest.raises(UnexpectedAnswer, match="cannot be unpacked"):
+        carry_out(service, lambda client: client.tests.get("t"))
+
+
+def test_a_stream_that_cannot_be_unpacked_is_told_as_such(carry_out: Callable[[Service, Do], Any]) -> None:
+    service = Packed(200, {"content-encoding": "gzip"}, b"not gzip")
+    with pytest.raises(StreamBroken, match="cannot be unpacked"):
+        carry_out(service, lambda client: client.runs.events("t", "r"))
+
+
+def test_an_answer_is_read_up_to_a_bound_however_small_it_was_sent(
+    carry_out: Callable[[Service, Do], Any],
+) -> None:
+    bomb = gzip.compress(b" " * (MOST_BYTES + 1), 1)
+    service = Packed(200, {"content-encoding": "gzip"}, bomb)
+    with pytest.raises(UnexpectedAnswer, match="more than 64000000 bytes"):
+        carry_out(service, lambda client: client.tests.get("t"))
+
+
+@pytest.mark.parametrize("charset", ["hex", "base64", "idna", "utf-16", "nonsense"])
+@pytest.mark.parametrize("content", [b"<html>", b"[" * 100_000])
+def test_what_is_no_answer_of_the_service_is_told_as_such(
+    carry_out: Callable[[Service, Do], Any], charset: str, content: bytes
+) -> None:
+    strange = httpx.Response(200, headers={"content-type": f"text/html; charset={charset}"}, content=content)
+    with pytest.raises(UnexpectedAnswer, match="other than JSON"):
+        carry_out(Service([strange]), lambda client: client.tests.get("t"))

@@ -25,6 +25,9 @@ RESULT = {
     "required_loss_streak": 2,
 }
 
+NOT_TEXT = RESULT | {"turn_number": 41, "max_remaining_turns": 42, "will_retry": True, "state": "a state"}
+ENDED = {name: NOT_TEXT.get(name, "x") for name in events.Ended.__dataclass_fields__} | {"outcome": "loss"}
+
 
 def event(name: str, data: object, **more: object) -> events.Event:
     return read_event(
@@ -39,7 +42,8 @@ def test_every_documented_type_is_read_and_no_other() -> None:
 
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_every_documented_field_has_a_place(name: str) -> None:
-    values: dict[str, object] = {field: f"a {field}" for field in re.findall(r"`(\w+)`", DOCUMENTED[name])}
+    fields = re.findall(r"`(\w+)`", DOCUMENTED[name])
+    values: dict[str, object] = {field: NOT_TEXT.get(field, f"a {field}") for field in fields}
     if "result" in values:
         values["result"] = RESULT
     if "usage" in values:
@@ -70,8 +74,23 @@ def test_the_last_event_is_the_verdict_or_an_error_that_is_not_tried_again() -> 
 
 
 @pytest.mark.parametrize(
-    "data", ["{", "[]", "{}", '{"timestamp": 1, "event": {"type": "chat.start", "data": {}}}']
+    "data",
+    [
+        "{",
+        "[]",
+        "{}",
+        '{"timestamp": 1, "event": {"type": "chat.start", "data": {}}}',
+        '{"timestamp": 1e999, "event": {"type": "x", "data": {}}}',
+        '{"timestamp": 1, "event": {"type": "x", "data": ' + "[" * 100_000,
+        '{"timestamp": 1, "event": {"type": "chat.assistant_message.content", "data": {"content": 5}}}',
+    ],
 )
 def test_what_is_no_event_breaks_the_stream(data: str) -> None:
     with pytest.raises(StreamBroken):
         read_event(Message("", data))
+
+
+def test_numbers_are_numbers() -> None:
+    assert event("chat.validation.end", ENDED).is_last
+    with pytest.raises(StreamBroken):
+        event("chat.validation.end", ENDED | {"turn_number": "41"})

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parley.sdk import frames
 from parley.sdk.errors import StreamBroken
 from parley.sdk.frames import LONGEST_MESSAGE, FrameReader, Message
 
@@ -47,3 +48,26 @@ def test_a_message_without_end_is_given_up() -> None:
     assert list(reader.feed(line)) == []
     with pytest.raises(StreamBroken):
         list(reader.feed(line + b"x"))
+
+
+def test_an_id_that_no_header_can_take_back_is_not_kept() -> None:
+    for odd in ("é", "a b", "\x1b", "a" * 201):
+        assert read(f"id: 7\nid: {odd}\ndata: x\n\n".encode()) == [Message("7", "x")]
+
+
+def test_a_long_line_in_small_pieces_is_read_in_one_pass() -> None:
+    # In squares of its length this would take minutes.
+    reader, piece = FrameReader(), b"x" * 100
+    messages = [*reader.feed(b"data: ")]
+    for _ in range(100_000):
+        messages += reader.feed(piece)
+    messages += reader.feed(b"\n\n")
+    assert [len(message.data) for message in messages] == [10_000_000]
+
+
+def test_lines_without_a_word_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "LONGEST_MESSAGE", 1_000)
+    reader = FrameReader()
+    assert list(reader.feed(b"data\n" * 1_000)) == []
+    with pytest.raises(StreamBroken, match="larger"):
+        list(reader.feed(b"data\n"))
