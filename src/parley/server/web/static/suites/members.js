@@ -34,12 +34,13 @@ function Finder({ known, onAdd }) {
   const found = useLoad((signal) => get("/agentic-tests", { search, limit: MOST_FOUND }, { signal }), [search]);
   return html`<div class="finder">
     <${TextField} label="Add tests" type="search" value=${text} placeholder="Part of a name" onChange=${setText} />
-    <${Loaded} from=${found} lines=${3}>${({ data }) => html`<${Found} tests=${data.filter((one) => !known.includes(one.id))} onAdd=${onAdd} />`}<//>
+    <${Loaded} from=${found} lines=${3}>${({ data }) => html`<${Found} tests=${data.filter((one) => !known.includes(one.id))} count=${data.length} search=${search} onAdd=${onAdd} />`}<//>
   </div>`;
 }
 
-function Found({ tests, onAdd }) {
-  if (!tests.length) return html`<p class="muted small">No other test has this in its name.</p>`;
+function Found({ tests, count, search, onAdd }) {
+  if (!count && !search) return html`<p class="muted small">There is no test yet: <a href="/tests/new">write the first</a>.</p>`;
+  if (!tests.length) return html`<p class="muted small">${search ? "No other test has this in its name." : "Search for more by name."}</p>`;
   return html`<ul class="to-add">${tests.map((test) => html`<li key=${test.id}>
     <${Button} aria-label=${`Add ${test.name}`} onClick=${() => onAdd(test)}>+ ${test.name}<//></li>`)}</ul>`;
 }
