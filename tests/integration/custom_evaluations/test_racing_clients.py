@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
+from parley.server.config import Settings, WorkerSettings
 from parley.server.llm.demo import Rule, Say
 from tests.factories.datasets import PLANE, make, make_dataset, question, result, start_run
-from tests.stage import Stage, client_of
+from tests.stage import Stage, client_of, hurried
 
 CLIENTS = 8
 BATCH = 100
@@ -23,6 +25,13 @@ SIZES = [
     pytest.param(20, 10, marks=pytest.mark.timeout(180), id="200"),
     pytest.param(500, 20, marks=[pytest.mark.slow, pytest.mark.timeout(1_800)], id="10000"),
 ]
+
+
+@pytest.fixture
+def stage_settings(settings: Settings) -> Settings:
+    """Leases that a crowded loop does not lose by itself: the service and all its clients share one here."""
+    worker = WorkerSettings(lease_s=10, heartbeat_s=1, tick_s=0.2, shutdown_grace_s=5)
+    return dataclasses.replace(hurried(settings), worker=worker)
 
 
 def results_of(cases: int, repetitions: int) -> list[dict[str, Any]]:
@@ -91,7 +100,8 @@ async def test_each_result_is_kept_once_and_judged_once(stage: Stage, cases: int
 
 
 _TOLD = """
-SELECT count(*) AS rows, count(DISTINCT idempotency_key) AS keys, count(DISTINCT (case_id, repetition)) AS places,
+SELECT count(*) AS rows, count(DISTINCT idempotency_key) AS keys,
+       count(DISTINCT (case_id, repetition)) AS places,
        count(*) FILTER (WHERE status = 'rated' AND rating = 8) AS rated,
        count(*) FILTER (WHERE status = 'skipped' AND rating IS NULL) AS skipped,
        count(*) FILTER (WHERE rating = 0) AS zero, sum(cost) AS cost,

@@ -74,6 +74,13 @@ SELECT $3::uuid AS result_id, evaluation.state, 1 / (SELECT count(*) FROM result
 _KEEP_PAID, _KEEP_FREE = _PAID + _REST, _FREE + _REST
 
 
+_RENEW = """
+UPDATE case_results SET lease_until = now() + make_interval(secs => $4)
+ WHERE account_id = $1 AND id = $2 AND status = 'scoring' AND lease_token = $3
+RETURNING id
+"""
+
+
 class LeaseLost(Exception):
     """Another scorer has the result, or it has ended: nothing was written, and nothing charged."""
 
@@ -89,6 +96,15 @@ class _Line:
 def place_of(held: Claimed) -> tuple[UUID, UUID, UUID]:
     """Locks are taken in this order, so that no two groups lock each other out."""
     return held.account_id, held.evaluation_id, held.result_id
+
+
+async def renew(database: Database, held: Sequence[Claimed], lease_s: float) -> set[UUID]:
+    """Hold on to results, all in one piece: the ids of those that are still held."""
+    ordered = sorted(held, key=place_of)
+    lines = [(each.account_id, each.result_id, each.token, lease_s) for each in ordered]
+    async with database.raw() as connection:
+        rows = await connection.fetchmany(_RENEW, lines) if lines else []
+    return {row["id"] for row in rows}
 
 
 class Scores:

@@ -17,7 +17,7 @@ from parley.engine.checks.run import CheckResult
 from parley.engine.grading.judge import RatingJudge
 from parley.server.custom_evaluations import work as works
 from parley.server.custom_evaluations.grader import JudgeGone, Judges
-from parley.server.custom_evaluations.keep import LeaseLost, Scores, place_of
+from parley.server.custom_evaluations.keep import LeaseLost, Scores, renew
 from parley.server.custom_evaluations.payment import Spent, charged
 from parley.server.custom_evaluations.scoring import checked, judged, passed_over, settled
 from parley.server.custom_evaluations.work import Work
@@ -157,12 +157,12 @@ class Scorer:
         await every(self._limits.heartbeat_s, "renewal of scoring leases", self._renew)
 
     async def _renew(self) -> None:
-        # In the order in which `keep` locks results, so that the two never wait for each other.
-        ordered = sorted(self._held.items(), key=lambda item: place_of(item[1]))
-        async with self._database.session() as session:
-            for task, held in ordered:
-                if not await scoring.renew(session, held, self._limits.lease_s):
-                    task.cancel()
+        """Hold on to everything; what was lost, or ended by a cancel, is given up."""
+        asked = dict(self._held)
+        kept = await renew(self._database, list(asked.values()), self._limits.lease_s)
+        for task, held in asked.items():
+            if held.result_id not in kept and task in self._held:
+                task.cancel()
 
     async def _complete_on(self) -> NoReturn:
         await every(FORGOTTEN_S, "completion of evaluations", self.complete_forgotten)
