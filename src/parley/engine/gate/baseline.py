@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,7 +17,7 @@ NEVER_A_BASELINE = "trace-eval"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Outline:
     """What is known of an evaluation before its results are read.
 
     `completed_at` is None unless it completed. `rated_count` counts results with a judge's rating.
@@ -33,26 +33,30 @@ class Standing:
     rated_count: int
 
 
-def unfit(candidate: Standing, now: Standing) -> str | None:
+def unfit(candidate: Outline) -> str | None:
+    """Why `candidate` cannot be anybody's baseline, as the end of a sentence; None if it can."""
+    return _first_that_holds(
+        {
+            "comes from live traffic (trace-eval)": candidate.run_source == NEVER_A_BASELINE,
+            "was regraded": candidate.is_regraded,
+            "did not complete": candidate.completed_at is None,
+            "has no rated result": candidate.rated_count == 0,
+        }
+    )
+
+
+def unfit_for(candidate: Outline, now: Outline) -> str | None:
     """Why `candidate` cannot be the baseline of `now`, as the end of a sentence; None if it can."""
-    reasons = {
-        "is this evaluation itself": candidate.evaluation_id == now.evaluation_id,
-        "is of another dataset or suite": candidate.subject != now.subject,
-        "was graded by other settings": candidate.grading_hash != now.grading_hash,
-        "ran another split": candidate.split != now.split,
-        "comes from live traffic (trace-eval)": candidate.run_source == NEVER_A_BASELINE,
-        "was regraded": candidate.is_regraded,
-        "did not complete": candidate.completed_at is None,
-        "has no rated result": candidate.rated_count == 0,
-        "did not complete before this one": not _is_before(candidate, now),
-    }
-    return next((reason for reason, holds in reasons.items() if holds), None)
-
-
-def latest(candidates: Iterable[Standing], now: Standing) -> Standing | None:
-    """The newest of `candidates` that can be the baseline of `now`; ids settle equal times."""
-    fit = [candidate for candidate in candidates if unfit(candidate, now) is None]
-    return max(fit, key=_moment, default=None)
+    mismatch = _first_that_holds(
+        {
+            "is this evaluation itself": candidate.evaluation_id == now.evaluation_id,
+            "is of another dataset or suite": candidate.subject != now.subject,
+            "was graded by other settings": candidate.grading_hash != now.grading_hash,
+            "ran another split": candidate.split != now.split,
+        }
+    )
+    late = None if _is_before(candidate, now) else "did not complete before this one"
+    return mismatch or unfit(candidate) or late
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +80,12 @@ def latest_passing(parameters: GateParameters, earlier: Sequence[Earlier]) -> Gr
     return baseline
 
 
-def _is_before(candidate: Standing, now: Standing) -> bool:
+def _first_that_holds(reasons: Mapping[str, bool]) -> str | None:
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def _is_before(candidate: Outline, now: Outline) -> bool:
+    """By time of completion; ids settle equal times."""
     if candidate.completed_at is None or now.completed_at is None:
         return False
-    return _moment(candidate) < _moment(now)
-
-
-def _moment(standing: Standing) -> tuple[datetime, str]:
-    if standing.completed_at is None:
-        raise ValueError("an evaluation that did not complete has no place in the order")
-    return standing.completed_at, standing.evaluation_id
+    return (candidate.completed_at, candidate.evaluation_id) < (now.completed_at, now.evaluation_id)

@@ -12,8 +12,6 @@ from pydantic_core import PydanticCustomError
 from parley.engine.script.shapes import Name
 from parley.engine.script.wire import Json, Many, Wire
 
-MAX_EVENTS: Final = 10_000
-"""Of one step, once text deltas are joined; an agent that does more is out of hand."""
 TEXT_DELTA: Final = "text-delta"
 TOOL_ENDS: Final = ("tool-call-result", "tool-call-error", "tool-result")
 StreamKey: TypeAlias = tuple[str, ...]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from uuid import UUID
 
-from parley.engine.gate.baseline import LOOK_BACK, Earlier, latest_passing, unfit
+from parley.engine.gate.baseline import LOOK_BACK, Earlier, latest_passing, unfit_for
 from parley.engine.gate.parameters import GateParameters, ParametersWrong, read_parameters
 from parley.engine.gate.verdict import NO_BASELINE, GateAnswer, GateCheck, decide
 from parley.engine.stats.graded import Graded
@@ -18,7 +18,7 @@ from parley.server.db.session import Session
 from parley.server.db.tables import Evaluation
 from parley.server.db.tables.evaluations import OPEN_STATES
 from parley.server.errors import EvaluationNotCompleted, EvaluationOpen, InvalidRequest
-from parley.server.evaluations.load import graded_of, standing_of
+from parley.server.evaluations.load import graded_of, outline_of
 from parley.server.evaluations.repository import EvaluationRepository, GateRepository, PinRepository
 from parley.server.evaluations.schemas import GateCheckReply, GateReply
 from parley.server.kit.ids import parse_id
@@ -111,7 +111,7 @@ async def _pinned(session: Session, scope: AccountScope, evaluation: Evaluation)
     if pin is None:
         return Measure(None, "Nothing is pinned for this dataset or suite, grading identity and split.")
     row = await EvaluationRepository(session, scope).get(pin.evaluation_id)
-    reason = unfit(standing_of(row), standing_of(evaluation)) if row else "is gone"
+    reason = unfit_for(outline_of(row), outline_of(evaluation)) if row else "is gone"
     return Measure(row) if reason is None else Measure(None, f"The pinned evaluation {reason}.")
 
 
@@ -120,7 +120,7 @@ async def _named(session: Session, scope: AccountScope, evaluation: Evaluation, 
     row = await EvaluationRepository(session, scope).get(baseline_id) if baseline_id else None
     if row is None:
         raise InvalidRequest.field("baseline", _UNKNOWN)
-    reason = unfit(standing_of(row), standing_of(evaluation))
+    reason = unfit_for(outline_of(row), outline_of(evaluation))
     if reason is not None:
         raise InvalidRequest.field("baseline", f"cannot be used: it {reason}")
     return Measure(row)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from parley.engine.gate.baseline import Standing
+from parley.engine.gate.baseline import Outline
 from parley.engine.stats.graded import FrozenCase, Graded
 from parley.engine.stats.results import CaseResult
 from parley.server.db.repository import AccountScope
@@ -34,9 +34,9 @@ async def graded_of(session: Session, scope: AccountScope, evaluations: Sequence
     return [_graded(each, cases[each.id], results[each.id]) for each in evaluations]
 
 
-def standing_of(evaluation: Evaluation) -> Standing:
+def outline_of(evaluation: Evaluation) -> Outline:
     """What decides whether an evaluation can be a baseline."""
-    return Standing(
+    return Outline(
         evaluation_id=str(evaluation.id),
         subject=subject_of(evaluation),
         grading_hash=evaluation.grading_hash,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from parley.engine.gate.baseline import NEVER_A_BASELINE
+from parley.engine.gate.baseline import unfit
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
-from parley.server.db.tables import Evaluation
 from parley.server.errors import NotABaseline
+from parley.server.evaluations.load import outline_of
 from parley.server.evaluations.read import require
 from parley.server.evaluations.repository import PinRepository
 from parley.server.kit.ids import new_id
@@ -17,7 +17,7 @@ from parley.server.kit.ids import new_id
 async def pin(session: Session, scope: AccountScope, evaluation_id: UUID) -> None:
     """Make an evaluation the pinned baseline of its line. Raises `NotFound`, `NotABaseline`."""
     row = await require(session, scope, evaluation_id)
-    reason = _unfit(row)
+    reason = unfit(outline_of(row))
     if reason is not None:
         raise NotABaseline(f"This evaluation cannot be a baseline: it {reason}.")
     values = {
@@ -39,13 +39,3 @@ async def unpin(session: Session, scope: AccountScope, evaluation_id: UUID) -> N
     found = await pins.of_line(row)
     if found is not None and found.evaluation_id == row.id:
         await pins.delete(found)
-
-
-def _unfit(row: Evaluation) -> str | None:
-    if row.state != "completed":
-        return "did not complete"
-    if not row.rated_count:
-        return "has no rated result"
-    if row.run_source == NEVER_A_BASELINE:
-        return "comes from live traffic (trace-eval)"
-    return "was regraded" if row.regrade_of else None

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from parley.engine.gate.baseline import LOOK_BACK, Earlier, Standing, latest, latest_passing, unfit
+from parley.engine.gate.baseline import LOOK_BACK, Earlier, Outline, latest_passing, unfit, unfit_for
 from parley.engine.gate.parameters import read_parameters
 from parley.engine.gate.verdict import decide
 from tests.factories.graded import graded
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
-NOW = Standing(
+NOW = Outline(
     evaluation_id="m",
     subject="dataset",
     grading_hash="grader",
@@ -24,7 +24,7 @@ NOW = Standing(
 )
 
 
-def earlier(evaluation_id: str, hours: float = 1, **more: Any) -> Standing:
+def earlier(evaluation_id: str, hours: float = 1, **more: Any) -> Outline:
     return replace(NOW, evaluation_id=evaluation_id, completed_at=NOON - timedelta(hours=hours), **more)
 
 
@@ -46,39 +46,21 @@ def earlier(evaluation_id: str, hours: float = 1, **more: Any) -> Standing:
 def test_evaluation_that_measures_something_else_is_no_baseline(apart: dict[str, Any], reason: str) -> None:
     """C205, C211."""
     candidate = replace(earlier("a"), **apart)
-    assert unfit(candidate, NOW) == reason
-    assert latest([candidate], NOW) is None
-    assert latest([candidate, earlier("fit", hours=9)], NOW) == earlier("fit", hours=9)
+    assert unfit_for(candidate, NOW) == reason
 
 
 def test_one_rated_result_is_enough() -> None:
-    assert unfit(earlier("a", rated_count=1), NOW) is None
+    assert unfit_for(earlier("a", rated_count=1), NOW) is None
 
 
-def test_split_of_its_own_has_its_own_line() -> None:
-    smoke = replace(NOW, split="smoke")
-    assert latest([earlier("all"), earlier("smoke", hours=2, split="smoke")], smoke) == earlier(
-        "smoke", hours=2, split="smoke"
-    )
-
-
-def test_newest_wins_and_ids_settle_equal_times() -> None:
-    found = latest([earlier("a", 2), earlier("b", 1), earlier("c", 1), earlier("d", 3)], NOW)
-    assert found is not None
-    assert found.evaluation_id == "c"
+def test_what_can_be_nobodys_baseline_is_told_without_another() -> None:
+    assert unfit(NOW) is None
+    assert unfit(replace(NOW, run_source="trace-eval")) == "comes from live traffic (trace-eval)"
+    assert unfit(replace(NOW, completed_at=None, rated_count=0)) == "did not complete"
 
 
 def test_equal_time_with_a_smaller_id_is_before() -> None:
-    assert unfit(replace(earlier("a"), completed_at=NOON), NOW) is None
-
-
-def test_order_in_which_candidates_are_handed_over_does_not_matter() -> None:
-    line = [earlier(name, hours) for name, hours in (("a", 3), ("b", 2), ("c", 1))]
-    assert latest(line, NOW) == latest(reversed(line), NOW) == line[2]
-
-
-def test_without_candidates_there_is_no_baseline() -> None:
-    assert latest([], NOW) is None
+    assert unfit_for(replace(earlier("a"), completed_at=NOON), NOW) is None
 
 
 NO_REGRESSION = read_parameters([("noRegression", "1")])
