@@ -304,6 +304,7 @@ async def test_due_time_is_left_out_while_the_last_one_is_open(stage: Stage, tic
         ("account_suspended", "UPDATE accounts SET status = 'suspended'"),
         ("invalid_request", "UPDATE agentic_tests SET deleted_at = now()"),
         ("schedule_refused", "UPDATE suites SET cron = '* * * * *'"),
+        ("internal_error", "UPDATE suites SET content = '{}'"),
     ],
 )
 async def test_refused_start_is_recorded(reason: str, change: str, stage: Stage, tick: SuiteTick) -> None:
