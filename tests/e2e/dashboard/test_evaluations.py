@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from tests.e2e.dashboard.conftest import Seen
 from tests.factories.evaluations import Rating, evaluated, make_dataset, open_evaluation
@@ -236,3 +236,40 @@ async def test_anothers_evaluation_is_nothing_here(dashboard: Seen) -> None:
     for rest in ("", "/compare", "/gate", f"/cases/{unknown}"):
         await dashboard.open(f"/evaluations/{unknown}{rest}")
         await dashboard.heading("There is nothing here")
+
+
+async def test_trouble_is_told_and_tried_again(dashboard: Seen, stage: Stage) -> None:
+    page = dashboard.page
+    evaluation = await made(stage, await dataset(stage), BEFORE)
+
+    async def broken(route: Route) -> None:
+        body = '{"error": "The database does not answer; try again shortly.", "code": "database_unavailable"}'
+        await route.fulfill(status=503, headers={"Content-Type": "application/json"}, body=body)
+
+    pages = ["", f"/{evaluation}", f"/{evaluation}/compare?baseline={evaluation}", "/gates"]
+    for path in pages:
+        await page.route(re.compile(r"/api/v1/(evaluations|gates)"), broken)
+        await dashboard.open(f"/evaluations{path}")
+        await expect(page.get_by_role("alert").first).to_contain_text("The database does not answer")
+        assert await dashboard.faults() == []
+        await page.unroute(re.compile(r"/api/v1/(evaluations|gates)"))
+        await page.get_by_role("button", name="Try again").first.click()
+        await expect(page.get_by_role("alert")).to_have_count(0)
+
+
+async def test_figures_are_reached_by_keyboard_alone(dashboard: Seen, stage: Stage) -> None:
+    page = dashboard.page
+    of = await dataset(stage)
+    await made(stage, of, BEFORE)
+    evaluation = await made(stage, of, AFTER)
+    await dashboard.open(f"/evaluations?dataset={of}")
+    point = page.get_by_role("link", name=re.compile("^Mean 6.98"))
+    await point.wait_for()
+    await page.bring_to_front()
+    await page.get_by_label("Split").focus()
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Tab")
+    await expect(point).to_be_focused()
+    await page.keyboard.press("Enter")
+    await page.wait_for_url(f"**/evaluations/{evaluation}")
+    await expect(page.get_by_role("heading", level=1)).to_be_focused()
