@@ -498,6 +498,14 @@ async def test_nothing_is_regraded_without_a_grader_or_a_transcript(
     assert (answer.status_code, answer.json()["code"]) == (409, "nothing_to_regrade")
 
 
+async def test_nothing_is_regraded_by_criteria_that_nobody_sees(
+    client: httpx.AsyncClient, tenant: Tenant, completed: Any
+) -> None:
+    address = f"{URL}/{await completed([9])}/regrade"
+    answer = await client.post(address, headers=tenant.auth, json={"criteria": "\u200b \u3164"})
+    assert (answer.status_code, answer.json()["details"][0]["field"]) == (400, "criteria")
+
+
 async def test_row_of_a_completed_evaluation_keeps_what_lists_need(
     completed: Any, database: Database, tenant: Tenant
 ) -> None:

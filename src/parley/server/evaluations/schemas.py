@@ -10,7 +10,7 @@ from pydantic import Field
 from parley.engine.gate.verdict import CheckName, Verdict
 from parley.engine.stats.results import Status
 from parley.server.evaluations.figures import Figure, StatisticsReply
-from parley.server.kit.schemas import Answer, Body, DecimalIn, Instant, Usd
+from parley.server.kit.schemas import Answer, Body, DecimalIn, Instant, Usd, Visible
 
 State: TypeAlias = Literal["in_progress", "scoring", "completed", "failed", "expired", "cancelled"]
 
@@ -167,6 +167,6 @@ class Regrade(Body):
 
     profile: Literal["low", "medium", "high"] | None = None
     llm: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    criteria: Annotated[str, Field(min_length=1, max_length=32_000)] | None = None
+    criteria: Annotated[str, Field(min_length=1, max_length=32_000), Visible] | None = None
     votes: Literal[1, 3, 5] | None = None
     pass_rating: Annotated[DecimalIn, Field(ge=0, le=10)] | None = None
