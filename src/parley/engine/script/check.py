@@ -7,7 +7,7 @@ from typing import ClassVar
 from parley.engine.script.wire import Json, Wire
 
 
-class Check(Wire):
+class CheckRecord(Wire):
     """How one expectation came out. `check` is its path under `expect`."""
 
     payloads: ClassVar[frozenset[str]] = frozenset({"expected", "actual"})

@@ -9,7 +9,7 @@ from parley.engine.blank import is_blank
 from parley.engine.checks.jsontext import JsonUnreadable, read_json
 from parley.engine.checks.patterns import read_pattern
 from parley.engine.checks.schema import SchemaFault, read_schema
-from parley.engine.script.check import Check
+from parley.engine.script.check import CheckRecord
 from parley.engine.script.fit import has_schema, schema_words
 from parley.engine.script.observation import Interrupt, Observation, Structured, completed_outputs, tool_calls
 from parley.engine.script.shapes import Expect, Output, TextExpect
@@ -18,7 +18,7 @@ from parley.engine.script.tool_checks import tool_checks
 
 def checked(
     expect: Expect, observation: Observation, latency_ms: int, *, after_cancel: bool = False
-) -> tuple[Check, ...]:
+) -> tuple[CheckRecord, ...]:
     """Every deterministic expectation of a step against what it gave, in the order they stand in the docs.
 
     With the wrong kind of answer nothing else is looked at. `after_cancel` lets `cancelled` count as the
@@ -28,7 +28,9 @@ def checked(
     return (kind, *_rest(expect, observation, latency_ms, after_cancel)) if kind.passed else (kind,)
 
 
-def _rest(expect: Expect, observation: Observation, latency_ms: int, after_cancel: bool) -> Iterator[Check]:
+def _rest(
+    expect: Expect, observation: Observation, latency_ms: int, after_cancel: bool
+) -> Iterator[CheckRecord]:
     if expect.type == "answer" and expect.checks_nothing and not after_cancel:
         yield _not_empty(observation)
     if observation.interrupt and (expect.schema_id or expect.schema_version):
@@ -53,10 +55,10 @@ def words_of(observation: Observation) -> str:
     return "\n".join(text for text in (observation.text, question) if text)
 
 
-def _type_check(expect: Expect, observation: Observation, after_cancel: bool) -> Check:
+def _type_check(expect: Expect, observation: Observation, after_cancel: bool) -> CheckRecord:
     is_cancel = after_cancel and expect.type == "answer" and observation.type == "cancelled"
     passed = is_cancel or observation.type == expect.type
-    return Check(
+    return CheckRecord(
         check="type",
         passed=passed,
         expected=expect.type,
@@ -70,17 +72,17 @@ def _a(kind: str) -> str:
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" if kind != "cancelled" else "a cancelled turn"
 
 
-def _not_empty(observation: Observation) -> Check:
+def _not_empty(observation: Observation) -> CheckRecord:
     passed = not is_blank(observation.text) or bool(completed_outputs(observation))
     detail = "The answer says something." if passed else "The answer is empty."
-    return Check(check="type", passed=passed, detail=detail)
+    return CheckRecord(check="type", passed=passed, detail=detail)
 
 
-def _interrupt_schema(expect: Expect, interrupt: Interrupt) -> Check:
+def _interrupt_schema(expect: Expect, interrupt: Interrupt) -> CheckRecord:
     actual = schema_words(interrupt.schema_id, interrupt.schema_version)
     expected = schema_words(expect.schema_id, expect.schema_version)
     passed = has_schema(interrupt, expect.schema_id, expect.schema_version)
-    return Check(
+    return CheckRecord(
         check="schemaId",
         passed=passed,
         expected=expected,
@@ -89,10 +91,10 @@ def _interrupt_schema(expect: Expect, interrupt: Interrupt) -> Check:
     )
 
 
-def _output_check(output: Output, given: tuple[Structured, ...], path: str) -> Check:
+def _output_check(output: Output, given: tuple[Structured, ...], path: str) -> CheckRecord:
     passed = any(has_schema(one, output.schema_id, output.schema_version) for one in given)
     wanted = schema_words(output.schema_id, output.schema_version)
-    return Check(
+    return CheckRecord(
         check=path,
         passed=passed,
         expected=output.wire(),
@@ -101,7 +103,7 @@ def _output_check(output: Output, given: tuple[Structured, ...], path: str) -> C
     )
 
 
-def _text_checks(expect: TextExpect, words: str) -> Iterator[Check]:
+def _text_checks(expect: TextExpect, words: str) -> Iterator[CheckRecord]:
     shown = words.casefold() if expect.ignore_case else words
     for name, phrases, wanted in (
         ("contains", expect.contains, True),
@@ -119,8 +121,8 @@ def _text_checks(expect: TextExpect, words: str) -> Iterator[Check]:
             yield _text_check(f"text.{name}[{index}]", source, found, wanted)
 
 
-def _text_check(path: str, expected: str, found: bool, wanted: bool) -> Check:
-    return Check(
+def _text_check(path: str, expected: str, found: bool, wanted: bool) -> CheckRecord:
+    return CheckRecord(
         check=path,
         passed=found == wanted,
         expected=expected,
@@ -128,22 +130,24 @@ def _text_check(path: str, expected: str, found: bool, wanted: bool) -> Check:
     )
 
 
-def _schema_check(schema: dict[str, Any] | bool, observation: Observation) -> Check:
+def _schema_check(schema: dict[str, Any] | bool, observation: Observation) -> CheckRecord:
     try:
         value = observation.interrupt.request if observation.interrupt else read_json(observation.text)
     except JsonUnreadable as unreadable:
-        return Check(check="jsonSchema", passed=False, detail=f"The text is no JSON. {unreadable.problem}")
+        return CheckRecord(
+            check="jsonSchema", passed=False, detail=f"The text is no JSON. {unreadable.problem}"
+        )
     faults = read_schema(schema).faults(value)
     detail = "; ".join(_fault_words(fault) for fault in faults) or "The JSON fits the schema."
-    return Check(check="jsonSchema", passed=not faults, detail=detail, actual=value)
+    return CheckRecord(check="jsonSchema", passed=not faults, detail=detail, actual=value)
 
 
 def _fault_words(fault: SchemaFault) -> str:
     return f"{fault.path}: {fault.problem}" if fault.path else fault.problem
 
 
-def _latency_check(limit_ms: int, latency_ms: int) -> Check:
-    return Check(
+def _latency_check(limit_ms: int, latency_ms: int) -> CheckRecord:
+    return CheckRecord(
         check="maxLatencyMs",
         passed=latency_ms <= limit_ms,
         expected=limit_ms,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from parley.engine.script.check import Check
+from parley.engine.script.check import CheckRecord
 from parley.engine.script.compaction import COMPACTION_VERSION
 from parley.engine.script.faults import Phase
 from parley.engine.script.observation import Observation
@@ -54,7 +54,7 @@ class StepDraft:
     resumed: LiteralResume | None = None
     latency_ms: int | None = None
     observation: Observation | None = None
-    checks: tuple[Check, ...] = ()
+    checks: tuple[CheckRecord, ...] = ()
     reference: Any = _NO_REFERENCE
     evidence: StoredEvidence | None = None
     criteria: tuple[CriterionRecord, ...] = ()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from parley.engine.script.check import Check
+from parley.engine.script.check import CheckRecord
 from parley.engine.script.observation import Interrupt, Structured
 from parley.engine.script.shapes import LiteralResume
 
 
-def resume_check(resume: LiteralResume, interrupt: Interrupt) -> Check:
+def resume_check(resume: LiteralResume, interrupt: Interrupt) -> CheckRecord:
     """Whether the pause can be answered this way."""
     problem = misfit(resume, interrupt)
-    return Check(check="resume", passed=problem is None, detail=problem or "The resume fits the pause.")
+    return CheckRecord(check="resume", passed=problem is None, detail=problem or "The resume fits the pause.")
 
 
 def misfit(resume: LiteralResume, interrupt: Interrupt) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final, Literal, TypeAlias
 
-from parley.engine.script.check import Check
+from parley.engine.script.check import CheckRecord
 from parley.engine.script.faults import Phase
 from parley.engine.script.observation import Observation, Usage
 from parley.engine.script.shapes import Evidence, LiteralResume, Resume, Suite
@@ -100,7 +100,7 @@ class StepRecord(Wire):
     started_at: int
     latency_ms: int | None = None
     observation: Observation | None = None
-    checks: Many[Check] = ()
+    checks: Many[CheckRecord] = ()
     reference: Json = None
     evidence: StoredEvidence | None = None
     criteria: Many[CriterionRecord] = ()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parley.engine.script.check import Check
+from parley.engine.script.check import CheckRecord
 from parley.engine.script.record import CriterionRecord, ErrorRecord, StepRecord, Verification
 from parley.engine.script.status import Status, highest
 
 
 def step_status(
-    checks: Sequence[Check], criteria: Sequence[CriterionRecord], over: Status | None = None
+    checks: Sequence[CheckRecord], criteria: Sequence[CriterionRecord], over: Status | None = None
 ) -> Status:
     """Of a step; `over` is what ended it from outside, if anything did."""
     parts: list[Status] = ["passed" if check.passed else "failed" for check in checks]

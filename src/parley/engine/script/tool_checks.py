@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parley.engine.checks.jsontext import JsonUnreadable, read_json
-from parley.engine.script.check import Check
+from parley.engine.script.check import CheckRecord
 from parley.engine.script.observation import Call
 from parley.engine.script.shapes import ToolExpect
 from parley.engine.tools import contains
 
 
-def tool_checks(tool: ToolExpect, calls: tuple[Call, ...], path: str) -> Iterator[Check]:
+def tool_checks(tool: ToolExpect, calls: tuple[Call, ...], path: str) -> Iterator[CheckRecord]:
     """One expectation against all calls: how many there are, and after which other."""
     named = [call for call in calls if call.name == tool.name]
     fitting = [call for call in named if _has_arguments(call, tool)]
     low, high = _bounds(tool)
     passed = low <= len(fitting) and (high is None or len(fitting) <= high)
     with_arguments = "" if tool.arguments is None else " with these arguments"
-    yield Check(
+    yield CheckRecord(
         check=path,
         passed=passed,
         expected=tool.wire(),
@@ -50,10 +50,10 @@ def _has_arguments(call: Call, tool: ToolExpect) -> bool:
     return not tool.exact or contains(tool.arguments, given)
 
 
-def _order_check(tool: ToolExpect, fitting: list[Call], calls: tuple[Call, ...], path: str) -> Check:
+def _order_check(tool: ToolExpect, fitting: list[Call], calls: tuple[Call, ...], path: str) -> CheckRecord:
     first_before = next((call.at for call in calls if call.name == tool.after), None)
     passed = not fitting or (first_before is not None and first_before < fitting[0].at)
-    return Check(
+    return CheckRecord(
         check=f"{path}.after",
         passed=passed,
         expected=tool.after,

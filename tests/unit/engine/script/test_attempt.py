@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from parley.engine.script.attempt import Moment
-from parley.engine.script.check import Check
+from parley.engine.script.check import CheckRecord
 from parley.engine.script.fakes import (
     FAILS,
     PASSES,
@@ -243,7 +243,7 @@ async def test_app_s_ids_of_runs_are_kept_once_each_in_order() -> None:
         ScriptedApp(executions), suite_of(*[{"message": "x", "expect": {"type": "answer"}}] * 3)
     )
     assert record.run_ids == ("b", "a")
-    assert Check.of_wire(record.steps[0].checks[0].wire()).passed
+    assert CheckRecord.of_wire(record.steps[0].checks[0].wire()).passed
 
 
 async def test_filter_that_raises_is_an_error_of_grading_with_the_step_kept() -> None:

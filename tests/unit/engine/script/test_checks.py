@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from parley.engine.script.check import Check
+from parley.engine.script.check import CheckRecord
 from parley.engine.script.checks import checked
 from parley.engine.script.fakes import answers, choice, pauses, tool_events
 from parley.engine.script.fit import misfit
@@ -233,4 +233,4 @@ def test_neighbouring_deltas_of_one_source_are_joined() -> None:
 
 def test_check_reads_back_from_the_wire() -> None:
     for check in checked(expect(tools=[{"name": "pay"}], maxLatencyMs=5), saying(events=FOUND_THEN_PAID), 9):
-        assert Check.of_wire(check.wire()) == check
+        assert CheckRecord.of_wire(check.wire()) == check

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from parley.engine.script import faults, observation, record, rubric, shapes, status
-from parley.engine.script.check import Check
+from parley.engine.script.check import CheckRecord
 from parley.engine.script.compaction import COMPACTION_VERSION
 from parley.engine.script.progress import Progress, ProgressType
 
@@ -23,7 +23,7 @@ SHAPES: list[type[BaseModel]] = [
     observation.Observation, observation.Structured, observation.AgentEvent, observation.Interrupt,
     observation.Option, observation.Usage,
     record.AttemptRecord, record.RunRecord, record.StepRecord, record.StoredEvidence, record.CriterionRecord,
-    record.Quote, record.ErrorRecord, record.Verification, record.JudgeIdentity, Check, status.Counts,
+    record.Quote, record.ErrorRecord, record.Verification, record.JudgeIdentity, CheckRecord, status.Counts,
     rubric.GradeRequest, rubric.EarlierStep, Progress,
 ]  # fmt: skip
 
