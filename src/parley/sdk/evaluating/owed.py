@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parley.sdk.client import AsyncClient
-from parley.sdk.datasets import Dataset, DatasetLine, OwedResult, ShellRun
+from parley.sdk.datasets import DatasetLine, OwedResult, Question, ShellRun
 from parley.sdk.errors import ParleyError
 from parley.sdk.evaluating.case import Case
 from parley.sdk.naming import is_id, the_one
@@ -30,13 +30,14 @@ async def cases_owed(client: AsyncClient, run: ShellRun) -> list[Case]:
             f"Run {run.run_id} was started with version {run.dataset_version} of {dataset.name!r}, which is "
             f"at version {dataset.version} now; start a new run."
         )
-    return [_case(one, dataset) for one in owed.missing]
+    questions = {one.id: one for one in dataset.questions}
+    for one in owed.missing:
+        if one.case_id not in questions:
+            raise DatasetChanged(f"The dataset {dataset.name!r} no longer has the case {one.case_id!r}.")
+    return [_case(one, questions[one.case_id]) for one in owed.missing]
 
 
-def _case(owed: OwedResult, dataset: Dataset) -> Case:
-    question = next((one for one in dataset.questions if one.id == owed.case_id), None)
-    if question is None:
-        raise DatasetChanged(f"The dataset {dataset.name!r} no longer has the case {owed.case_id!r}.")
+def _case(owed: OwedResult, question: Question) -> Case:
     return Case(
         id=owed.case_id,
         index=owed.question_index,
