@@ -124,7 +124,7 @@ def test_room_that_nobody_placed_fails_the_check(planted: subprocess.CompletedPr
     assert "- parley.server.unplaced" in planted.stdout
 
 
-def test_engine_needs_the_standard_library_pydantic_and_the_libraries_of_its_checks() -> None:
+def test_engine_needs_the_standard_library_pydantic_and_what_its_checks_and_its_yaml_reader_need() -> None:
     graph = grimp.build_graph("parley", include_external_packages=True, cache_dir=None)
     engine = {"parley.engine", *graph.find_descendants("parley.engine")}
     checks = graph.find_descendants("parley.engine.checks")
@@ -133,7 +133,9 @@ def test_engine_needs_the_standard_library_pydantic_and_the_libraries_of_its_che
         imported = {name for module in modules for name in graph.find_modules_directly_imported_by(module)}
         return {name.partition(".")[0] for name in imported} - {"parley"} - sys.stdlib_module_names
 
-    assert outside(engine - checks) <= {"pydantic", "pydantic_core"}
+    reader = {"parley.engine.strictyaml"}
+    assert outside(engine - checks - reader) <= {"pydantic", "pydantic_core"}
+    assert outside(reader) == {"yaml"}
     assert outside(checks) <= {"pydantic", "pydantic_core", "re2", "jsonschema", "referencing"}
 
 

@@ -332,7 +332,7 @@ class RunSettings(Group):
         default=1_000_000,
         ge=10_000,
         le=100_000_000,
-        description="What may wait for a slow reader of a direct evaluation, bytes; then the conversation waits.",
+        description="What may wait for a slow direct reader, bytes; then the conversation waits.",
     )
     stream_stalled_s: float = Field(
         default=60.0,
