@@ -442,6 +442,15 @@ async def test_dry_run_tells_what_would_be_stored_and_stores_nothing(
     assert (await client.get(path, headers=tenant.auth)).json()["data"] == made
 
 
+@pytest.mark.parametrize("query", ["dryRun=true", "dry-run=1", "dry_run=true&dry_run=false", "dry_run="])
+async def test_a_mistyped_dry_run_stores_nothing(
+    client: httpx.AsyncClient, tenant: Tenant, least: dict[str, Any], query: str
+) -> None:
+    refused = await client.post(f"{PATH}?{query}", json=least, headers=tenant.auth)
+    assert (refused.status_code, refused.json()["details"][0]["field"]) == (400, query.partition("=")[0])
+    assert (await client.get(PATH, headers=tenant.auth)).json()["data"] == []
+
+
 async def test_dry_run_is_refused_like_the_real_one(
     client: httpx.AsyncClient, tenant: Tenant, least: dict[str, Any]
 ) -> None:

@@ -73,9 +73,11 @@ def parley_runs(request: pytest.FixtureRequest) -> Trials:
         request.node.user_properties.extend(("parley_run", run.id) for run in trials.runs)
         trials.require_coverage(wish.min_coverage)
     except ParleyError as error:
-        # Our own frames would tell a reader of this test nothing.
-        pytest.fail(harmless(str(error)), pytrace=False)
-    return trials
+        problem = harmless(str(error))
+    else:
+        return trials
+    # Our own frames, and the error behind it as it came, would tell a reader of this test nothing.
+    pytest.fail(problem, pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -85,10 +87,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         from parley.sdk.harmless import harmless
 
         trials = cast("Trials", pyfuncitem.funcargs[FIXTURE])
+        problem = ""
         try:
             trials.require_pass_rate(_wish(pyfuncitem).min_pass_rate)
         except AssertionError as error:
-            pytest.fail(harmless(str(error)), pytrace=False)
+            problem = harmless(str(error))
+        if problem:
+            pytest.fail(problem, pytrace=False)
     return (yield)
 
 

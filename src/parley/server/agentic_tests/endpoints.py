@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from fastapi import Depends, Query, Response
+from fastapi import Depends, Query, Request, Response
 
 from parley.server.accounts.authenticator import Caller
 from parley.server.accounts.callers import requires
@@ -38,9 +38,24 @@ MOST_SCORES = 50
 Reader: TypeAlias = Annotated[Caller, requires("tests:read")]
 Writer: TypeAlias = Annotated[Caller, requires("tests:write")]
 OfferDep: TypeAlias = Annotated[Offer, provided(Offer)]
-DryRun: TypeAlias = Annotated[
-    bool, Query(description="Check the body and answer with what would be stored; store nothing.")
-]
+
+
+async def _dry_run(
+    request: Request,
+    dry_run: Annotated[
+        bool, Query(description="Check the body and answer with what would be stored; store nothing.")
+    ] = False,
+) -> bool:
+    """Whether nothing is to be stored. A wish that is mistyped or given twice stores nothing either."""
+    names = [name for name, _ in request.query_params.multi_items()]
+    if strange := sorted(set(names) - {"dry_run"}):
+        raise InvalidRequest.field(strange[0], "is unknown here; dry_run is the only parameter")
+    if len(names) > 1:
+        raise InvalidRequest.field("dry_run", "is given more than once")
+    return dry_run
+
+
+DryRun: TypeAlias = Annotated[bool, Depends(_dry_run)]
 
 
 DefinitionBody: TypeAlias = Annotated[Any, Depends(sent_value)]
@@ -99,7 +114,7 @@ async def create_test(
     session: SessionDep,
     offer: OfferDep,
     response: Response,
-    dry_run: DryRun = False,
+    dry_run: DryRun,
 ) -> Reply[AgenticTestDetail]:
     """Makes a test. A body with faults is answered with all of them, and nothing is stored. A dry run is
     answered with 200."""
@@ -138,7 +153,7 @@ async def change_test(
     body: DefinitionBody,
     session: SessionDep,
     offer: OfferDep,
-    dry_run: DryRun = False,
+    dry_run: DryRun,
 ) -> Reply[AgenticTestDetail]:
     """Changes only what is sent. Objects and lists are replaced, `user_sampling` is merged, null clears a
     field that may be null. The merged whole is checked; runs that have begun keep what they began with."""
