@@ -275,8 +275,9 @@ async def test_regraded_run_is_judged_by_the_new_grader(stage: Stage) -> None:
         assert answer.status_code == 202, answer.text
         regraded = answer.json()["data"]["id"]
         await until(lambda: _count(stage, "rating = 2", 1))
-        flips = await stage.read(f"/api/v1/evaluations/{regraded}/flips")
-    assert [(flip["case_id"], flip["rating_was"], flip["rating_is"]) for flip in flips] == [("q0", 9, 2)]  # type: ignore[index]
+        flips = (await stage.http.get(f"/api/v1/evaluations/{regraded}/flips")).json()["data"]
+    told = [(flip["case_id"], flip["rating_was"], flip["rating_is"]) for flip in flips]
+    assert told == [("q0", 9, 2)]
 
 
 async def _count(stage: Stage, condition: str, wanted: int) -> bool:

@@ -24,7 +24,8 @@ async def asked(*replies: Reply, votes: int = 1) -> tuple[Vote, Sequence[Usage],
 async def test_good_reply_is_one_attempt() -> None:
     vote, spent, _, _ = await asked(GOOD)
     assert vote.opinion is not None
-    assert (vote.opinion.score, spent) == (8, [USED])
+    assert vote.opinion.score == 8
+    assert spent == [USED]
 
 
 async def test_unreadable_reply_is_asked_again_with_its_problem() -> None:
