@@ -17,6 +17,7 @@ MAX_BASELINE_CHARS = 60
 DEFAULT_TOLERANCE = Fraction(1, 2)
 """The fall of the mean that `noRegression` lets pass (product contract)."""
 FULL_COVERAGE = Fraction(1)
+"""Checked by the API unless another coverage is asked for (product contract)."""
 _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,18})?")
 """No sign, exponent, comma or percent: a number that people and programs read alike."""
 _WHOLE = re.compile(r"[0-9]{1,9}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Annotated, Any, TypeAlias
 from uuid import UUID
 
 from fastapi import Query, Request, Response
 
+from parley.engine.gate.parameters import FULL_COVERAGE
 from parley.engine.stats.results import Status
 from parley.server.accounts.authenticator import Caller
 from parley.server.accounts.callers import requires
@@ -48,8 +48,6 @@ router = room_router("/evaluations", "evaluations")
 Reader: TypeAlias = Annotated[Caller, requires("tests:read")]
 Writer: TypeAlias = Annotated[Caller, requires("evaluations:write")]
 
-FULL_COVERAGE = Fraction(1)
-"""Checked on this plane unless another coverage is asked for (product contract)."""
 _REFUSED = (PublicKeyRefused, ScopeMissing, NotFound)
 
 

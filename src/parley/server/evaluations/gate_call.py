@@ -12,7 +12,7 @@ from uuid import UUID
 
 from fastapi import Request
 
-from parley.engine.gate.parameters import PARAMETERS, GateParameters
+from parley.engine.gate.parameters import FULL_COVERAGE, PARAMETERS, GateParameters
 from parley.server.db.database import Database
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
@@ -78,7 +78,7 @@ async def preview(
     if not asked:
         last = await records.last_parameters(session, scope, dataset_id, suite_id)
         asked = [(name, text) for name, text in last.items() if name not in ("record", "caller")]
-    return gate.parameters_of(asked, default_coverage=Fraction(1))
+    return gate.parameters_of(asked, default_coverage=FULL_COVERAGE)
 
 
 async def _scored(database: Database, call: GateCall, wait_s: float) -> None:

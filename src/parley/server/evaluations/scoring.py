@@ -17,7 +17,7 @@ from parley.server.evaluations.repository import ResultRepository
 from parley.server.evaluations.results import take_hold, values_of
 
 MOST_ATTEMPTS: Final = 3
-"""Scorers that may be lost over one result; then it is left for `give_up`."""
+"""Scorers that may be lost over one result; then it is worn out, and skipped."""
 
 # Accounts take turns, so that one account's thousand results do not hold up another's one.
 _CLAIM = text("""
