@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Generic, Self
 
 import httpx
 
@@ -12,6 +12,7 @@ from parley.sdk.calls.agentic_tests import Runs, Tests
 from parley.sdk.calls.datasets import DatasetRuns, Datasets, Grading
 from parley.sdk.calls.evaluations import Evaluations, Suites
 from parley.sdk.connection import find_connection
+from parley.sdk.offers import D
 from parley.sdk.requests import TIMEOUT_S
 from parley.sdk.retries import RetryPolicy
 from parley.sdk.sync_driver import SyncDriver
@@ -19,7 +20,22 @@ from parley.sdk.sync_driver import SyncDriver
 PATIENT = RetryPolicy()
 
 
-class Client(SyncDriver):
+class _Offers(Generic[D]):
+    """The groups of calls, the same for both clients."""
+
+    def _offer(self, driver: D) -> None:
+        self.account = Account[D](driver)
+        self.gateways = Gateways[D](driver)
+        self.tests = Tests[D](driver)
+        self.runs = Runs[D](driver)
+        self.evaluations = Evaluations[D](driver)
+        self.suites = Suites[D](driver)
+        self.datasets = Datasets[D](driver)
+        self.grading = Grading[D](driver)
+        self.dataset_runs = DatasetRuns[D](driver)
+
+
+class Client(SyncDriver, _Offers[SyncDriver]):
     """The service, blocking. Safe to share between threads.
 
     `url` and `api_key` are looked for in the environment, the config file and the local stack when they
@@ -37,15 +53,7 @@ class Client(SyncDriver):
     ) -> None:
         connection = find_connection(url, api_key)
         super().__init__(connection, timeout_s=timeout_s, retries=retries, transport=transport)
-        self.account = Account[SyncDriver](self)
-        self.gateways = Gateways[SyncDriver](self)
-        self.tests = Tests[SyncDriver](self)
-        self.runs = Runs[SyncDriver](self)
-        self.evaluations = Evaluations[SyncDriver](self)
-        self.suites = Suites[SyncDriver](self)
-        self.datasets = Datasets[SyncDriver](self)
-        self.grading = Grading[SyncDriver](self)
-        self.dataset_runs = DatasetRuns[SyncDriver](self)
+        self._offer(self)
 
     def __enter__(self) -> Self:
         return self
@@ -54,7 +62,7 @@ class Client(SyncDriver):
         self.close()
 
 
-class AsyncClient(AsyncDriver):
+class AsyncClient(AsyncDriver, _Offers[AsyncDriver]):
     """The service, awaited; for one event loop. Takes what `Client` takes."""
 
     def __init__(
@@ -68,15 +76,7 @@ class AsyncClient(AsyncDriver):
     ) -> None:
         connection = find_connection(url, api_key)
         super().__init__(connection, timeout_s=timeout_s, retries=retries, transport=transport)
-        self.account = Account[AsyncDriver](self)
-        self.gateways = Gateways[AsyncDriver](self)
-        self.tests = Tests[AsyncDriver](self)
-        self.runs = Runs[AsyncDriver](self)
-        self.evaluations = Evaluations[AsyncDriver](self)
-        self.suites = Suites[AsyncDriver](self)
-        self.datasets = Datasets[AsyncDriver](self)
-        self.grading = Grading[AsyncDriver](self)
-        self.dataset_runs = DatasetRuns[AsyncDriver](self)
+        self._offer(self)
 
     async def __aenter__(self) -> Self:
         return self
