@@ -272,4 +272,4 @@ async def test_figures_are_reached_by_keyboard_alone(dashboard: Seen, stage: Sta
     await expect(point).to_be_focused()
     await page.keyboard.press("Enter")
     await page.wait_for_url(f"**/evaluations/{evaluation}")
-    await expect(page.get_by_role("heading", level=1)).to_be_focused()
+    await dashboard.heading("Support questions")

@@ -1,6 +1,7 @@
 // What the pages of evaluations share: their list, and the heading.
 import { html } from "../html.js";
 import { place } from "../router.js";
+import { Failure, Loaded } from "../components/states.js";
 
 const PAGES = [
   ["/evaluations", "Evaluations"],
@@ -20,4 +21,11 @@ export function EvaluationsPage({ title, lead, crumbs, actions, children }) {
       ${actions && html`<div class="actions">${actions}</div>`}
     </div>
     ${children}`;
+}
+
+/** A page that is nothing without what it reads: as `Loaded`, and what went wrong stands under a heading. */
+export function LoadedPage({ from, title, lines, children }) {
+  const isBroken = from.error && !from.data && from.error.status !== 404;
+  if (!isBroken) return html`<${Loaded} from=${from} lines=${lines}>${children}<//>`;
+  return html`<${EvaluationsPage} title=${title}><${Failure} error=${from.error} retry=${from.reload} /><//>`;
 }

@@ -16,7 +16,7 @@ import { isOpen, Pinned, ResultBadge, StateBadge } from "../evaluations/badges.j
 import { rating } from "../evaluations/figures.js";
 import { FilterText } from "../evaluations/filter_text.js";
 import { Flips } from "../evaluations/flips.js";
-import { EvaluationsPage } from "../evaluations/frame.js";
+import { EvaluationsPage, LoadedPage } from "../evaluations/frame.js";
 import { useRows } from "../evaluations/rows.js";
 import { Figures, Origin, Repeated } from "../evaluations/summary.js";
 
@@ -33,7 +33,7 @@ const STATUSES = [
 export default function Page({ params, query }) {
   const found = useLoad((signal) => get(`/evaluations/${params.id}`, {}, { signal }), [params.id]);
   useTitle(found.data?.data.name);
-  return html`<${Loaded} from=${found} lines=${14}>${({ data }) =>
+  return html`<${LoadedPage} title="Evaluation" from=${found} lines=${14}>${({ data }) =>
     html`<${Evaluation} evaluation=${data} reload=${found.reload} query=${query} />`}<//>`;
 }
 

@@ -4,12 +4,11 @@ import { html } from "../html.js";
 import { useLoad } from "../load.js";
 import { useTitle } from "../title.js";
 import { Money } from "../components/money.js";
-import { Loaded } from "../components/states.js";
 import { Table } from "../components/table.js";
 import { duration, Time } from "../components/time.js";
 import { CheckBadge, ResultBadge } from "../evaluations/badges.js";
 import { Figure, rating } from "../evaluations/figures.js";
-import { EvaluationsPage } from "../evaluations/frame.js";
+import { EvaluationsPage, LoadedPage } from "../evaluations/frame.js";
 import { Answered, Asked, Stored } from "../evaluations/transcript.js";
 
 const CHECKS = [
@@ -23,7 +22,7 @@ export default function Page({ params }) {
   const path = `/evaluations/${params.id}/results`;
   const found = useLoad((signal) => get(`${path}/${params.result}`, {}, { signal }), [path, params.result]);
   useTitle(found.data?.data.name);
-  return html`<${Loaded} from=${found} lines=${12}>${({ data }) => html`<${Result} result=${data} path=${path} />`}<//>`;
+  return html`<${LoadedPage} title="Case" from=${found} lines=${12}>${({ data }) => html`<${Result} result=${data} path=${path} />`}<//>`;
 }
 
 function Result({ result, path }) {

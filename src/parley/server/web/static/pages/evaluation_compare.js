@@ -11,7 +11,7 @@ import { Empty, Loaded } from "../components/states.js";
 import { Table } from "../components/table.js";
 import { ClassBadge } from "../evaluations/badges.js";
 import { chance, difference, Figure, rating, share } from "../evaluations/figures.js";
-import { EvaluationsPage } from "../evaluations/frame.js";
+import { EvaluationsPage, LoadedPage } from "../evaluations/frame.js";
 import { Interval } from "../evaluations/interval.js";
 
 const CLASSES = ["regressed", "improved", "unchanged", "changed", "inconclusive", "new", "missing"];
@@ -21,7 +21,7 @@ const WHAT = { subject: "What was evaluated", grader: "The grader", split: "The 
 export default function Page({ params, query }) {
   const found = useLoad((signal) => get(`/evaluations/${params.id}`, {}, { signal }), [params.id]);
   useTitle(found.data && `Compare ${found.data.data.name}`);
-  return html`<${Loaded} from=${found} lines=${12}>${({ data }) => html`<${Compare} evaluation=${data} query=${query} />`}<//>`;
+  return html`<${LoadedPage} title="Compare" from=${found} lines=${12}>${({ data }) => html`<${Compare} evaluation=${data} query=${query} />`}<//>`;
 }
 
 function Compare({ evaluation, query }) {

@@ -6,9 +6,9 @@ import { may } from "../session.js";
 import { useTitle } from "../title.js";
 import { useAct } from "../account/act.js";
 import { Button } from "../components/button.js";
-import { Empty, Failure, Loaded } from "../components/states.js";
+import { Empty, Failure } from "../components/states.js";
 import { tell } from "../components/toast.js";
-import { EvaluationsPage } from "../evaluations/frame.js";
+import { EvaluationsPage, LoadedPage } from "../evaluations/frame.js";
 import { GateAnswer } from "../evaluations/gate_answer.js";
 import { askedOf, GateForm } from "../evaluations/gate_form.js";
 
@@ -17,7 +17,7 @@ const CALLER = "dashboard";
 export default function Page({ params, query }) {
   const found = useLoad((signal) => get(`/evaluations/${params.id}`, {}, { signal }), [params.id]);
   useTitle(found.data && `Gate of ${found.data.data.name}`);
-  return html`<${Loaded} from=${found} lines=${10}>${({ data }) => html`<${Gate} evaluation=${data} query=${query} />`}<//>`;
+  return html`<${LoadedPage} title="Gate" from=${found} lines=${10}>${({ data }) => html`<${Gate} evaluation=${data} query=${query} />`}<//>`;
 }
 
 function Gate({ evaluation, query }) {

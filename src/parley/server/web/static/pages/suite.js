@@ -16,7 +16,7 @@ import { Time } from "../components/time.js";
 import { tell } from "../components/toast.js";
 import { StateBadge } from "../evaluations/badges.js";
 import { rating, share } from "../evaluations/figures.js";
-import { EvaluationsPage } from "../evaluations/frame.js";
+import { EvaluationsPage, LoadedPage } from "../evaluations/frame.js";
 import { RunSuite } from "../suites/run_suite.js";
 import { NextRun } from "../suites/schedule.js";
 
@@ -39,7 +39,7 @@ const HOW = { split: "Split", repetitions: "Repetitions", concurrency: "At once"
 export default function Page({ params }) {
   const found = useLoad((signal) => get(`/suites/${params.id}`, {}, { signal }), [params.id]);
   useTitle(found.data?.data.name);
-  return html`<${Loaded} from=${found} lines=${10}>${({ data }) => html`<${Suite} suite=${data} reload=${found.reload} />`}<//>`;
+  return html`<${LoadedPage} title="Suite" from=${found} lines=${10}>${({ data }) => html`<${Suite} suite=${data} reload=${found.reload} />`}<//>`;
 }
 
 function Suite({ suite, reload }) {

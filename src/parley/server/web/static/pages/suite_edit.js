@@ -9,9 +9,9 @@ import { useTitle } from "../title.js";
 import { isWhole, problemOf, toFirstProblem, useAct } from "../account/act.js";
 import { Button } from "../components/button.js";
 import { CheckField, TextArea, TextField } from "../components/field.js";
-import { Failure, Loaded } from "../components/states.js";
+import { Failure } from "../components/states.js";
 import { tell } from "../components/toast.js";
-import { EvaluationsPage } from "../evaluations/frame.js";
+import { EvaluationsPage, LoadedPage } from "../evaluations/frame.js";
 import { HowToRun, plain } from "../suites/how_to_run.js";
 import { Members, splitsOf } from "../suites/members.js";
 import { CronField } from "../tests/cron.js";
@@ -45,7 +45,7 @@ export default function Page({ params }) {
 
 function Stored({ id }) {
   const found = useLoad((signal) => get(`/suites/${id}`, {}, { signal }), [id]);
-  return html`<${Loaded} from=${found} lines=${10}>${({ data }) => html`<${Editor} stored=${data} />`}<//>`;
+  return html`<${LoadedPage} title="Suite" from=${found} lines=${10}>${({ data }) => html`<${Editor} stored=${data} />`}<//>`;
 }
 
 function Editor({ stored }) {
