@@ -51,7 +51,7 @@ async def test_tests_stand_by_their_last_two_ends(
         await end_run(services.database, tenant.account_id, test_id, "c")
     found = await look(client, tenant)
     assert found["counts"] == {"broke": 2, "failing": 1, "recovered": 1, "passing": 1}
-    assert [(one["test"]["name"], one["turn"]) for one in found["not_passing"]] == [
+    assert [(one["test"]["name"], one["change"]) for one in found["not_passing"]] == [
         ("New", "broke"),
         ("Failing", "failing"),
         ("Broke", "broke"),

@@ -23,7 +23,7 @@ LOOKED_AT: Final = 500
 SHOWN: Final = 20
 """Lines of each list."""
 
-Turn: TypeAlias = Literal["broke", "failing", "recovered", "passing"]
+Change: TypeAlias = Literal["broke", "failing", "recovered", "passing"]
 """How a test's last two ends stand to each other."""
 
 # Each branch reads one stretch of the index of ends.
@@ -73,10 +73,10 @@ class End:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Health:
     """A test, its last end, and how that compares with the one before."""
 
-    turn: Turn
+    change: Change
     last: End
 
 
@@ -98,7 +98,7 @@ class DueNext:
     next_run_at: datetime
 
 
-def turn_of(outcome: str | None, before: End | None) -> Turn:
+def change_of(outcome: str | None, before: End | None) -> Change:
     """How a test stands whose last run ended with `outcome`, after `before`.
 
     A first end that is no success broke nothing, but the test fails since: it counts as broke, so that it
@@ -110,21 +110,21 @@ def turn_of(outcome: str | None, before: End | None) -> Turn:
     return "broke" if was_good else "failing"
 
 
-def standings(ends: Iterable[End]) -> list[Standing]:
+def health_of(ends: Iterable[End]) -> list[Health]:
     """Where each test stands, the last to end first. `ends`: up to two of a test, together, newest first."""
     found = []
     for _, group in groupby(ends, lambda end: end.test_id):
         last, *before = group
-        turn = turn_of(last.outcome, before[0] if before else None)
-        found.append(Standing(turn=turn, last=last))
+        change = change_of(last.outcome, before[0] if before else None)
+        found.append(Health(change=change, last=last))
     return sorted(found, key=lambda one: one.last.finished_at, reverse=True)
 
 
-async def read_standings(session: Session, scope: AccountScope, days: int) -> list[Standing]:
+async def read_health(session: Session, scope: AccountScope, days: int) -> list[Health]:
     """Where the tests stand that had an end in the last `days`, the last to end first."""
     values = {"account_id": scope.account_id, "days": days, "most": LOOKED_AT}
     rows = await session.execute(_LAST_TWO, values)
-    return standings(
+    return health_of(
         End(
             test_id=row.test_id,
             name=row.name,

@@ -14,9 +14,9 @@ from parley.server.accounts.authenticator import Caller
 from parley.server.accounts.callers import requires
 from parley.server.agentic_tests.overview import (
     SHOWN,
-    Standing,
+    Health,
+    read_health,
     read_open,
-    read_standings,
     read_upcoming,
 )
 from parley.server.db.dependencies import SessionDep
@@ -42,10 +42,10 @@ class TestName(Answer):
     name: str
 
 
-class StandingLine(Answer):
+class HealthLine(Answer):
     """A test and its last run that was carried out or failed."""
 
-    turn: Literal["broke", "failing", "recovered", "passing"]
+    change: Literal["broke", "failing", "recovered", "passing"]
     test: TestName
     run: RunSummary
 
@@ -71,8 +71,8 @@ class Overview(Answer):
     counts: dict[Literal["broke", "failing", "recovered", "passing"], int] = Field(
         description="Of the tests that had an end in these days."
     )
-    not_passing: list[StandingLine] = Field(description="Tests whose last run was no success, newest first.")
-    recovered: list[StandingLine] = Field(description="Tests that succeeded after a run that did not.")
+    not_passing: list[HealthLine] = Field(description="Tests whose last run was no success, newest first.")
+    recovered: list[HealthLine] = Field(description="Tests that succeeded after a run that did not.")
     open_runs: list[OpenLine]
     upcoming: list[UpcomingLine]
 
@@ -88,17 +88,17 @@ async def overview(
     A test broke if its last run was no success and the one before was, or there was none before. Cancelled
     runs and runs of suites do not count.
     """
-    found = await read_standings(session, caller.scope, days)
-    not_passing = [one for one in found if one.turn in ("broke", "failing")][:SHOWN]
-    recovered = [one for one in found if one.turn == "recovered"][:SHOWN]
+    found = await read_health(session, caller.scope, days)
+    not_passing = [one for one in found if one.change in ("broke", "failing")][:SHOWN]
+    recovered = [one for one in found if one.change == "recovered"][:SHOWN]
     open_runs = await read_open(session, caller.scope)
     ids = [one.last.run_id for one in (*not_passing, *recovered)] + [one.run_id for one in open_runs]
     runs = await read_summaries(session, caller.scope, ids)
-    counts = Counter(one.turn for one in found)
+    counts = Counter(one.change for one in found)
     return Reply(
         data=Overview(
             days=days,
-            counts={turn: counts[turn] for turn in ("broke", "failing", "recovered", "passing")},
+            counts={change: counts[change] for change in ("broke", "failing", "recovered", "passing")},
             not_passing=_lines(not_passing, runs),
             recovered=_lines(recovered, runs),
             open_runs=[
@@ -114,10 +114,10 @@ async def overview(
     )
 
 
-def _lines(found: list[Standing], runs: Mapping[UUID, RunSummary]) -> list[StandingLine]:
+def _lines(found: list[Health], runs: Mapping[UUID, RunSummary]) -> list[HealthLine]:
     return [
-        StandingLine(
-            turn=one.turn,
+        HealthLine(
+            change=one.change,
             test=TestName(id=one.last.test_id, name=one.last.name),
             run=runs[one.last.run_id],
         )

@@ -23,7 +23,7 @@ const SINCE = { broke: "since this run", failing: "for longer" };
 const FAILING = [
   { name: "Test", isMain: true, cell: (line) => html`<a href=${`/tests/${line.test.id}`}>${line.test.name}</a>` },
   { name: "Last run", cell: (line) => html`<a href=${runAddress(line)}><${RunBadge} run=${line.run} /></a>` },
-  { name: "Not passing", cell: (line) => SINCE[line.turn] },
+  { name: "Not passing", cell: (line) => SINCE[line.change] },
   { name: "Ended", width: "6.5rem", cell: (line) => html`<${Time} at=${line.run.finished_at} isRelative />` },
   { name: "Why", cell: (line) => html`<span class="muted">${line.run.error?.message ?? scored(line.run)}</span>` },
 ];
