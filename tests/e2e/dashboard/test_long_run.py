@@ -136,6 +136,7 @@ def longest_work(trace: bytes) -> float:
 
 
 @measured
+@pytest.mark.timeout(1_800)
 async def test_long_run_is_measured(dashboard: Seen, stage: Stage) -> None:
     path = await long_run(stage, await stage.make_test(max_turns=TURNS))
     page = dashboard.page
@@ -159,6 +160,7 @@ async def test_long_run_is_measured(dashboard: Seen, stage: Stage) -> None:
 
 
 @measured
+@pytest.mark.timeout(1_800)
 async def test_many_runs_are_measured(dashboard: Seen, stage: Stage) -> None:
     test_id = await stage.make_test(max_turns=TURNS)
     first = (await stage.start(test_id)).rsplit("/", 1)[1]

@@ -25,9 +25,9 @@ export function useGradually(count, way) {
 const LINE_PX = 23;
 const FRAME_PX = 64;
 
-/** About how high messages will be, so that scrolling hardly moves what was not drawn yet: a CSS size. */
+/** About how high messages will be, so that scrolling hardly moves what was not drawn yet: a CSS size. `columns` stand side by side on wide screens. */
 export function roughSize(items, columns = 1) {
-  const letters = (innerWidth < 700 ? 40 : 84) / columns;
+  const letters = innerWidth < 700 ? 40 : 84 / columns;
   const linesOf = (text) => text.split("\n").reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / letters)), 0);
   const heights = items.map((item) => FRAME_PX + LINE_PX * linesOf(item.content || item.opinion?.reasoning || ""));
   return { containIntrinsicSize: `auto ${32 + heights.reduce((sum, one) => sum + one, 0)}px` };
