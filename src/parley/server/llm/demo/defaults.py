@@ -38,9 +38,9 @@ def _fitting_text(schema: dict[str, object], judge_score: float, turn: int) -> s
     opinion = {
         "reasoning": f"By turn {turn} the answers are polite and to the point, the goal is still open.",
         "score": judge_score,
-        "rating": judge_score * 10,
     }
-    return orjson.dumps(fitting_value(schema, opinion) if schema.get("properties") else opinion).decode()
+    known = opinion | {"rating": judge_score * 10}
+    return orjson.dumps(fitting_value(schema, known) if schema.get("properties") else opinion).decode()
 
 
 @lru_cache(maxsize=1024)
