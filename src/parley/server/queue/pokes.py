@@ -35,5 +35,6 @@ class Poke:
 
     async def wait(self, timeout_s: float) -> bool:
         """Whether a poke came within `timeout_s`. Raises what the client does while Redis is away."""
-        taken: Any = self._redis.blpop([self._key], timeout=timeout_s)
+        # Redis takes fractions of seconds; the client's types do not know.
+        taken: Any = self._redis.blpop([self._key], timeout=timeout_s)  # type: ignore[arg-type]
         return await taken is not None
