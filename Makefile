@@ -7,7 +7,7 @@ PYTEST_WORKERS ?= 2
 SOAK_MINUTES ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo dev test test-fast check fmt lint types arch migrations-check bench bench-large previous-release screenshots migration lock clean
+.PHONY: help install demo dev test test-long test-fast check fmt lint types arch migrations-check bench bench-large previous-release screenshots migration lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ dev: $(INSTALLED) ## Run the whole service on this machine (PORT=8000)
 
 test: $(INSTALLED) ## Run every test (PYTEST_WORKERS=2)
 	@$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal
+
+test-long: $(INSTALLED) ## Run the tests that take minutes each: faults, ten thousand racing results
+	@$(BIN)/pytest -m long
 
 test-fast: $(INSTALLED) ## Run the tests without I/O, in under a minute
 	@$(BIN)/pytest -n $(PYTEST_WORKERS) -m "not slow and not e2e" tests/unit

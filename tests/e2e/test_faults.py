@@ -75,6 +75,7 @@ def test_soak_finds_what_grows(what: str) -> None:
 
 
 @pytest.mark.e2e
+@pytest.mark.long
 @pytest.mark.timeout(WITHIN_S + 30)
 def test_one_seed_holds() -> None:
     """C151 C155 C158 C159 C160 C164 C168, C088 C101, C171 C176: all of it at once, at process level."""
@@ -83,6 +84,7 @@ def test_one_seed_holds() -> None:
 
 
 @pytest.mark.e2e
+@pytest.mark.long
 @pytest.mark.timeout(WITHIN_S + 30)
 @pytest.mark.parametrize("scene", ["kill", "flush", "deploy", "stop-in-silence"])
 def test_scene_holds(scene: str) -> None:
@@ -92,6 +94,7 @@ def test_scene_holds(scene: str) -> None:
 
 
 @pytest.mark.e2e
+@pytest.mark.long
 @pytest.mark.timeout(WITHIN_S + 30)
 @pytest.mark.parametrize(
     ("plant", "found"),

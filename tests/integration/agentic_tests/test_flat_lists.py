@@ -93,10 +93,15 @@ async def test_page_of_one_state_uses_that_states_index_in_every_plan(
             rows, _ = await runs_service.listed(session, tenant.scope, main_test, state, Paging())
     assert len(rows) == (50 if state == "succeeded" else 0)
     ((statement, values),) = sent
-    index = "ix_runs_test_open" if state in ("pending", "running") else f"ix_runs_test_{state}"
+    # Any index over open runs alone: there are few of them.
+    index = (
+        r"ix_runs_(test_open|open|waiting|slots)"
+        if state in ("pending", "running")
+        else f"ix_runs_test_{state}"
+    )
     for mode in ("force_generic_plan", "force_custom_plan"):
         plan = await plan_of(database, statement, values, mode)
-        assert f'"{index}"' in plan, (mode, plan)
+        assert re.search(f'"{index}"', plan), (mode, plan)
         assert not re.search('"Rows Removed by Filter": [1-9]', plan), (mode, plan)
 
 

@@ -23,7 +23,7 @@ ODD = "I would rather not say."
 EVERY_ODD = 97
 SIZES = [
     pytest.param(20, 10, marks=pytest.mark.timeout(180), id="200"),
-    pytest.param(500, 20, marks=[pytest.mark.slow, pytest.mark.timeout(1_800)], id="10000"),
+    pytest.param(500, 20, marks=[pytest.mark.long, pytest.mark.timeout(1_800)], id="10000"),
 ]
 
 

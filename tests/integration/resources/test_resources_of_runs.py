@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import gzip
 from typing import Any
+from unittest.mock import AsyncMock
 from uuid import UUID
 
 import pytest
@@ -207,7 +208,7 @@ async def test_cancellation_ends_an_open_fetch(stage: Stage, receiver: Receiver)
 
 
 async def test_worker_that_lost_its_lease_while_fetching_keeps_nothing(
-    stage: Stage, receiver: Receiver
+    stage: Stage, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the holder writes into the snapshot."""
     may_answer = asyncio.Event()
@@ -220,7 +221,7 @@ async def test_worker_that_lost_its_lease_while_fetching_keeps_nothing(
     path = await stage.start(await stage.make_test(resources=remote(url), **FIELDS))
     async with stage.worker() as first:
         await until(lambda: receiver.calls)
-        first.executor._heartbeat.cancel()
+        monkeypatch.setattr(first.executor, "_renew", AsyncMock())
         async with stage.services.database.raw() as connection:
             await connection.execute(
                 "UPDATE runs SET lease_token = gen_random_uuid(), lease_until = now() + interval '1 hour'"

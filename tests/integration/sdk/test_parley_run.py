@@ -94,6 +94,8 @@ async def test_ctrl_c_cancels_the_run_and_says_so(stage: Stage, shell: Shell, nu
         async with asyncio.timeout(15):
             _, err = await process.communicate()
         [run] = (await stage.http.get(f"/api/v1/agentic-tests/{test_id}/runs")).json()["data"]
+        # The command asks for the cancellation and leaves; the worker closes the inference after.
+        run = await stage.finished(f"/api/v1/agentic-tests/{test_id}/runs/{run['id']}")
     assert process.returncode == 130, err
     assert f"Cancelled run {run['id']}." in err.decode()
     assert run["state"] == "cancelled"

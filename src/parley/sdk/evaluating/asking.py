@@ -25,7 +25,7 @@ async def result_of(agent: Agent, case: Case, timeout_s: float | None) -> dict[s
         said = {"error": _fault(error, timeout_s)}
     took_ms = round((time.perf_counter() - began_s) * 1000, 3)
     identity = {"idempotencyKey": case.key, "caseId": case.id, "runNumber": case.run_number}
-    return {**identity, "timings": {"durationMs": took_ms}, **said}
+    return {**identity, "timings": {"durationMs": round(took_ms)}, **said}
 
 
 async def _answer(agent: Agent, case: Case) -> Any:
@@ -49,7 +49,7 @@ def _told(answered: Answered) -> dict[str, Any]:
         "toolCalls": list(answered.tool_calls),
         "retrievalContext": list(answered.retrieval_context),
         "usage": dict(answered.usage),
-        "timings": {} if answered.duration_ms is None else {"durationMs": answered.duration_ms},
+        "timings": {} if answered.duration_ms is None else {"durationMs": round(answered.duration_ms)},
     }
     return {"output": {"text": answered.text}} | {name: value for name, value in known.items() if value}
 
