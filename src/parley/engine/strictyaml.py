@@ -96,8 +96,13 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
+_OTHER_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+"""End a line in YAML; outside double quotes the writer lets them stand bare, and a reader folds them."""
+
+
 def _text_node(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    style = '"' if _OTHER_LINE_ENDS.search(text) else "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Dumper.add_representer(str, _text_node)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from parley.engine.strictyaml import YamlUnreadable, read, write
@@ -16,6 +16,8 @@ JSON = st.recursive(
 )
 
 
+@example(content="\x85")
+@example(content={"a\u2028b": "a\x85\nb", "c": ["\u2029"]})
 @given(content=JSON)
 def test_what_is_written_is_read_back(content: object) -> None:
     assert read(write(content)) == content
