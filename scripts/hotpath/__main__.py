@@ -18,6 +18,7 @@ from scripts.hotpath.ground import Ground, ground
 from scripts.hotpath.plan import FULL, MEASURES, QUICK, TARGETS, Plan
 from scripts.hotpath.scripted import ScriptedLlms
 from scripts.hotpath.statements import statements
+from scripts.hotpath.suites import scripted_suites
 
 
 def _arguments() -> argparse.Namespace:
@@ -32,7 +33,15 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _measured(running: Ground, llms: ScriptedLlms, plan: Plan, wanted: list[str]) -> Iterator[Figure]:
+def _measured(folder: Path, plan: Plan, wanted: list[str]) -> Iterator[Figure]:
+    if "scripted" in wanted:
+        yield scripted_suites(plan.rounds)
+    if set(wanted) - {"scripted"}:
+        with ScriptedLlms() as llms, ground(folder, llms) as running:
+            yield from _conversations(running, llms, plan, wanted)
+
+
+def _conversations(running: Ground, llms: ScriptedLlms, plan: Plan, wanted: list[str]) -> Iterator[Figure]:
     comparison = Comparison(running, llms, plan, wanted)
     if set(wanted) & set(TARGETS):
         yield from comparison.cells()
@@ -51,10 +60,9 @@ def main() -> int:
     began_s, folder = time.monotonic(), Path(tempfile.mkdtemp(prefix="parley-bench-"))
     figures: list[Figure] = []
     try:
-        with ScriptedLlms() as llms, ground(folder, llms) as running:
-            for figure in _measured(running, llms, plan, wanted):
-                figures.append(figure)
-                print("  ".join(figure.cells()), file=sys.stderr, flush=True)
+        for figure in _measured(folder, plan, wanted):
+            figures.append(figure)
+            print("  ".join(figure.cells()), file=sys.stderr, flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     took_s, load = time.monotonic() - began_s, os.getloadavg()[0]

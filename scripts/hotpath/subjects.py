@@ -34,7 +34,7 @@ class Taken:
 
 def bare(what: str, llms: ScriptedLlms, load: Load) -> Taken:
     """The `floor`, or the `engine` alone: a process that measures itself."""
-    told = _output_of([f"scripts.hotpath.{what}", llms.base_url, *load.arguments()])
+    told = output_of([f"scripts.hotpath.{what}", llms.base_url, *load.arguments()])
     requests = llms.stats()["requests"]
     expected = (load.conversations + 1) * load.turns * CALLS_PER_TURN
     if requests != expected:
@@ -102,7 +102,7 @@ class Service:
                 for tenant in (tenants[number % len(tenants)] for number in range(load.conversations))
             ],
         }
-        return _output_of(["scripts.hotpath.reader"], json.dumps(order))
+        return output_of(["scripts.hotpath.reader"], json.dumps(order))
 
     async def _check(self, load: Load) -> None:
         """Every run of the load went to its last turn and was charged for every call."""
@@ -148,7 +148,8 @@ class _Servers:
         }
 
 
-def _output_of(module: list[str], order: str = "") -> dict[str, Any]:
+def output_of(module: list[str], order: str = "") -> dict[str, Any]:
+    """What a process of ours told, which gets `order` on its standard input."""
     done = subprocess.run(
         [sys.executable, "-m", *module],
         input=order,
