@@ -17,7 +17,7 @@ _CALL_S = 0.005
 _ANSWER = "Order 17 was refunded; the money arrives within five working days. " * 8
 
 
-async def _agent(turn: Turn) -> str:
+async def _agent(_turn: Turn) -> str:
     """One call: a tool with a result of 20 rows, a structured output, and some words."""
     await asyncio.sleep(_CALL_S)
     with record.tool("find_order", id=17) as call:
