@@ -40,11 +40,13 @@ class Graded:
     repetitions: int
     cases: tuple[FrozenCase, ...]
     results: tuple[CaseResult, ...]
+    expected_count: int | None = None
+    """How many results there should be; None where every case is repeated alike."""
 
     @property
     def expected(self) -> int:
         """How many results there should be."""
-        return len(self.cases) * self.repetitions
+        return len(self.cases) * self.repetitions if self.expected_count is None else self.expected_count
 
     @cached_property
     def counts(self) -> Counts:

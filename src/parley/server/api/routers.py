@@ -12,6 +12,7 @@ from parley.server.agentic_tests.endpoints import router as agentic_tests
 from parley.server.agentic_tests.file_endpoints import router as test_files
 from parley.server.agentic_tests.overview_endpoints import router as overview
 from parley.server.agentic_tests.run_endpoints import router as runs_of_tests
+from parley.server.attempts.endpoints import router as attempts
 from parley.server.billing.endpoints import router as billing
 from parley.server.custom_evaluations.endpoints import PLANE
 from parley.server.custom_evaluations.endpoints import router as datasets
@@ -25,6 +26,7 @@ from parley.server.notifications.endpoints import router as channels
 from parley.server.quotas.endpoints import router as quotas
 from parley.server.runs.endpoints import router as runs
 from parley.server.runs.export import router as export_schema
+from parley.server.script_judge.endpoints import router as script_judge
 from parley.server.suites.endpoints import router as suites
 from parley.server.web.endpoints import router as session
 
@@ -39,7 +41,9 @@ ROUTERS: tuple[APIRouter, ...] = (
     export_schema,
     direct,
     suites,
+    script_judge,
     evaluations,
+    attempts,
     gates,
     datasets,
     runs_of_datasets,
@@ -54,5 +58,6 @@ ROUTERS: tuple[APIRouter, ...] = (
 LARGE_BODIES: tuple[re.Pattern[str], ...] = (
     re.compile(rf"/api/v1{PLANE}/runs/[^/]+/results"),
     re.compile(rf"/api/v1{PLANE}/datasets(/[^/]+)?"),
+    re.compile(r"/api/v1/evals/(grades|runs)"),
 )
 """Whole paths that take results or suites, up to `PARLEY_API_LARGE_BODY_MAX_BYTES`."""

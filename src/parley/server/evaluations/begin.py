@@ -29,6 +29,7 @@ async def begin(session: Session, scope: AccountScope, new: NewEvaluation) -> Ev
         split=new.split,
         repetitions=new.repetitions,
         case_count=len(new.cases),
+        expected_count=_expected(new),
         run_source=new.run_source,
         commit=new.commit,
         branch=new.branch,
@@ -59,4 +60,12 @@ def _row(scope: AccountScope, new: NewEvaluation, case: NewCase) -> dict[str, ob
         "content_hash": case.content_hash,
         "grader_hash": case.grader_hash,
         "target_hash": case.target_hash,
+        "repetitions": case.repetitions,
     }
+
+
+def _expected(new: NewEvaluation) -> int | None:
+    """How many results there should be, where not every case is repeated alike."""
+    if all(case.repetitions is None for case in new.cases):
+        return None
+    return sum(case.repetitions or new.repetitions for case in new.cases)

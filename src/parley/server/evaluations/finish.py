@@ -46,7 +46,7 @@ async def complete_if_scored(session: Session, scope: AccountScope, evaluation: 
     results = ResultRepository(session, scope)
     if evaluation.state != "scoring" or await results.count_open(evaluation.id):
         return
-    expected = evaluation.case_count * evaluation.repetitions
+    expected = evaluation.expected
     found = await results_of(session, scope, evaluation.id)
     statistics: Statistics = await asyncio.to_thread(statistics_of, found, expected)
     moment = await _this_moment(session)

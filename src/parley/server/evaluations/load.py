@@ -60,6 +60,7 @@ def _graded(evaluation: Evaluation, cases: Sequence[FrozenCase], results: Sequen
         grading_hash=evaluation.grading_hash,
         split=evaluation.split,
         repetitions=evaluation.repetitions,
+        expected_count=evaluation.expected_count,
         cases=tuple(cases),
         results=tuple(results),
     )

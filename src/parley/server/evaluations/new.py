@@ -32,6 +32,8 @@ class NewCase:
     content_hash: str
     grader_hash: str | None = None
     target_hash: str | None = None
+    repetitions: int | None = None
+    """Of this case; None for as many as the evaluation's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,7 @@ async def shown(session: Session, scope: AccountScope, evaluation_id: UUID) -> E
 async def live_statistics(session: Session, scope: AccountScope, row: Evaluation) -> StatisticsReply:
     """The statistics of the results there are now."""
     found = await results_of(session, scope, row.id)
-    return figures.told(await asyncio.to_thread(statistics_of, found, row.case_count * row.repetitions))
+    return figures.told(await asyncio.to_thread(statistics_of, found, row.expected))
 
 
 async def listed(

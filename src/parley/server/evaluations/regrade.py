@@ -97,6 +97,7 @@ async def _begun(
                 content=case.content,
                 content_hash=case.content_hash,
                 target_hash=case.target_hash,
+                repetitions=case.repetitions,
             )
             for case in cases
         ],

@@ -74,7 +74,7 @@ async def missing(session: Session, scope: AccountScope, evaluation: Evaluation)
     return [
         Place(case.case_id, case.index, repetition)
         for case in cases
-        for repetition in range(1, evaluation.repetitions + 1)
+        for repetition in range(1, (case.repetitions or evaluation.repetitions) + 1)
         if (case.case_id, repetition) not in there
     ]
 

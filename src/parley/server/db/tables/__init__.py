@@ -5,6 +5,7 @@ from parley.server.db.tables.accounts import Account
 from parley.server.db.tables.agentic_tests import AgenticTest
 from parley.server.db.tables.ai_gateways import AiGateway
 from parley.server.db.tables.api_keys import ApiKey
+from parley.server.db.tables.attempts import Attempt
 from parley.server.db.tables.browser_sessions import BrowserSession, SignInLink
 from parley.server.db.tables.case_results import CaseResult
 from parley.server.db.tables.channels import Channel
@@ -15,6 +16,7 @@ from parley.server.db.tables.entries import RunEntry
 from parley.server.db.tables.evaluation_settings import EvaluationSettings
 from parley.server.db.tables.evaluations import Evaluation, EvaluationCase
 from parley.server.db.tables.gate_records import EvaluationPin, GateRecord
+from parley.server.db.tables.grades import Grade
 from parley.server.db.tables.hook_credentials import HookCredentials
 from parley.server.db.tables.hook_keys import HookKey
 from parley.server.db.tables.idempotency_keys import IdempotencyKey
@@ -26,6 +28,7 @@ from parley.server.db.tables.plans import Plan
 from parley.server.db.tables.quota_units import QuotaUnit
 from parley.server.db.tables.retention_overrides import RetentionOverride
 from parley.server.db.tables.runs import Run
+from parley.server.db.tables.script_plans import ScriptPlan
 from parley.server.db.tables.suite_progress import SuiteProgress
 from parley.server.db.tables.suites import Suite
 
@@ -34,6 +37,7 @@ __all__ = [
     "AgenticTest",
     "AiGateway",
     "ApiKey",
+    "Attempt",
     "BrowserSession",
     "CaseResult",
     "Channel",
@@ -46,6 +50,7 @@ __all__ = [
     "EvaluationPin",
     "EvaluationSettings",
     "GateRecord",
+    "Grade",
     "HookCredentials",
     "HookKey",
     "IdempotencyKey",
@@ -58,6 +63,7 @@ __all__ = [
     "RetentionOverride",
     "Run",
     "RunEntry",
+    "ScriptPlan",
     "SignInLink",
     "Suite",
     "SuiteProgress",

@@ -70,6 +70,8 @@ class Evaluation(Owned, Dated, Table):
     split: Mapped[str | None]
     repetitions: Mapped[int] = mapped_column(Integer, default=1, server_default="1")
     case_count: Mapped[int] = mapped_column(Integer)
+    expected_count: Mapped[int | None] = mapped_column(Integer)
+    """Results that are expected; NULL where every case is repeated alike."""
     run_source: Mapped[str | None]
     commit: Mapped[str | None]
     branch: Mapped[str | None]
@@ -97,6 +99,11 @@ class Evaluation(Owned, Dated, Table):
     completed_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
 
+    @property
+    def expected(self) -> int:
+        """How many results there should be."""
+        return self.case_count * self.repetitions if self.expected_count is None else self.expected_count
+
 
 class EvaluationCase(Owned, Table):
     """One case of an evaluation, frozen when it began."""
@@ -121,3 +128,5 @@ class EvaluationCase(Owned, Table):
     """What is particular to this case in how it is graded; NULL where the evaluation tells it all."""
     target_hash: Mapped[str | None]
     """What was spoken to; NULL where we do not know it."""
+    repetitions: Mapped[int | None] = mapped_column(Integer)
+    """Of this case; NULL for as many as the evaluation's."""

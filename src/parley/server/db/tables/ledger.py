@@ -21,7 +21,7 @@ class LedgerEntry(Table):
     __tablename__ = "ledger"
     __table_args__ = (
         CheckConstraint(
-            "source IN ('run', 'direct', 'evaluation', 'credit', 'adjustment')", name="source_known"
+            "source IN ('run', 'direct', 'evaluation', 'grade', 'credit', 'adjustment')", name="source_known"
         ),
         Index("ix_ledger_day", "account_id", "created_at"),
         Index(
