@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from parley.engine.script.observation import AgentEvent, Interrupt, Observation, Structured, Usage
     from parley.engine.script.ports import Execution, Limits
     from parley.engine.script.progress import Progress
+    from parley.engine.script.protocol import Capacity
     from parley.engine.script.record import AttemptRecord, JudgeIdentity, RunRecord, Verification
     from parley.engine.script.shapes import Evidence, Suite
     from parley.engine.script.work import Stopping
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from parley.sdk.evals.pytest_cases import case_tests
     from parley.sdk.evals.recorded_tools import recorded_tool
     from parley.sdk.evals.recorder import record
+    from parley.sdk.evals.remote.app import RemoteApp
+    from parley.sdk.evals.remote.host import HostTimes
+    from parley.sdk.evals.remote.memory import MemoryStore
+    from parley.sdk.evals.remote.postgres import PostgresStore
     from parley.sdk.evals.run_context import RunContext
     from parley.sdk.evals.service_judge import ServiceJudge
     from parley.sdk.evals.suites import parse_suite
@@ -39,18 +44,23 @@ if TYPE_CHECKING:
 _HOMES = {
     "AgentEvent": "engine.script.observation",
     "AttemptRecord": "engine.script.record",
+    "Capacity": "engine.script.protocol",
     "Evals": "sdk.evals.evals",
     "EvalsMisconfigured": "sdk.evals.errors",
     "Evidence": "engine.script.shapes",
     "Execution": "engine.script.ports",
+    "HostTimes": "sdk.evals.remote.host",
     "Identity": "sdk.evals.identity",
     "Interrupt": "engine.script.observation",
     "JudgeIdentity": "engine.script.record",
     "Limits": "engine.script.ports",
     "LlmJudge": "sdk.evals.llm_judge",
+    "MemoryStore": "sdk.evals.remote.memory",
     "Observation": "engine.script.observation",
     "Pause": "sdk.evals.pause",
+    "PostgresStore": "sdk.evals.remote.postgres",
     "Progress": "engine.script.progress",
+    "RemoteApp": "sdk.evals.remote.app",
     "Responder": "sdk.evals.handlers",
     "RunContext": "sdk.evals.run_context",
     "RunRecord": "engine.script.record",
@@ -76,18 +86,23 @@ _HOMES = {
 __all__ = [
     "AgentEvent",
     "AttemptRecord",
+    "Capacity",
     "Evals",
     "EvalsMisconfigured",
     "Evidence",
     "Execution",
+    "HostTimes",
     "Identity",
     "Interrupt",
     "JudgeIdentity",
     "Limits",
     "LlmJudge",
+    "MemoryStore",
     "Observation",
     "Pause",
+    "PostgresStore",
     "Progress",
+    "RemoteApp",
     "Responder",
     "RunContext",
     "RunRecord",

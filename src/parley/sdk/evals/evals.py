@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import uuid4
 
 from pydantic import BaseModel
@@ -29,8 +29,15 @@ from parley.sdk.evals.handlers import Handler, Handlers, Responder
 from parley.sdk.evals.judges import judge_of
 from parley.sdk.evals.naming import unknown_names
 from parley.sdk.evals.python_app import PythonApp
+from parley.sdk.evals.remote.offer import Offer
 from parley.sdk.evals.service_judge import ServiceJudge
 from parley.sdk.evals.suites import SuiteSource, load_suite
+
+if TYPE_CHECKING:
+    from parley.engine.script.protocol import Capacity
+    from parley.sdk.evals.remote.app import RemoteApp
+    from parley.sdk.evals.remote.host import HostTimes
+    from parley.sdk.evals.remote.store import Store
 
 Who: TypeAlias = Literal["app", "service"]
 
@@ -135,6 +142,32 @@ class Evals:
             return await run(plan, self._around(asked, stopping), new_id, on_progress)
         finally:
             await _closed(asked)
+
+    def asgi(
+        self,
+        *,
+        service_key: str | Sequence[str],
+        store: Store | None = None,
+        capacity: Capacity | None = None,
+        times: HostTimes | None = None,
+    ) -> RemoteApp:
+        """A route by which the service has attempts played in this app; mount it in any ASGI app.
+
+        `service_key` is the secret that the service shows: 32 characters at least, several while one is
+        being replaced. `store` keeps attempts, in memory unless it is a `PostgresStore`; `capacity` bounds
+        those that are played at once and those that wait. Raises `EvalsMisconfigured`.
+        """
+        from parley.sdk.evals.remote.app import RemoteApp
+
+        offer = Offer(
+            suites=self._suites,
+            defaults=self._defaults,
+            provenance=self._provenance,
+            describe=self.describe,
+            around=self._around,
+            judges=lambda location: self._service_judge() if location == "service" else self._app_judge(),
+        )
+        return RemoteApp(offer, service_key=service_key, store=store, capacity=capacity, times=times)
 
     def run_sync(self, **options: Any) -> RunRecord:
         """`run` for code without an event loop; takes the same options."""

@@ -1,0 +1,1 @@
+"""Attempts that the service asks this app to play: the mounted route, its host, its stores."""
