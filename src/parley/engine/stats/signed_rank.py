@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-MAX_EXACT = 50
-"""Changed pairs up to which every assignment of signs is counted; beyond it the normal curve is as good."""
+MAX_COUNTED = 400
+"""Changed pairs up to which the assignments of signs are counted; beyond it a cautious normal curve does."""
+_MAX_WHOLE = 50
+"""Changed pairs up to which the counts themselves, at most 2**50, fit a lane with room to spare."""
 _LANE_BITS = 64
-"""Room for one count; there are at most 2**50 assignments."""
+_ONE = 1 << 62
+"""A chance of 1 where lanes hold chances instead of counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,7 @@ def signed_rank(differences: Sequence[Fraction]) -> SignedRank:
         return SignedRank(0, 1.0, 1.0, 1.0)
     ranks = _doubled_ranks([abs(difference) for difference in changed])
     rose = sum(rank for rank, difference in zip(ranks, changed, strict=True) if difference > 0)
-    tail = _exact_tail if len(ranks) <= MAX_EXACT else _normal_tail
-    p_fell, p_rose = tail(ranks, rose), tail(ranks, sum(ranks) - rose)
+    p_fell, p_rose = _tails(ranks, rose)
     return SignedRank(len(changed), p_fell, p_rose, min(1.0, 2 * min(p_fell, p_rose)))
 
 
@@ -55,23 +57,59 @@ def _doubled_ranks(sizes: Sequence[Fraction]) -> list[int]:
     return ranks
 
 
-def _exact_tail(ranks: Sequence[int], total: int) -> float:
-    """The share of all assignments of signs whose positive ranks sum to `total` or less.
+def _tails(ranks: Sequence[int], rose: int) -> tuple[float, float]:
+    """The chances of positive ranks that sum to at most, and to at least, `rose`; never told too low."""
+    step = math.gcd(*ranks)
+    ranks, rose = sorted(rank // step for rank in ranks), rose // step
+    fell = sum(ranks) - rose
+    if len(ranks) > MAX_COUNTED:
+        return _normal_tail(ranks, rose), _normal_tail(ranks, fell)
+    counted = _counted_tail if len(ranks) <= _MAX_WHOLE else _rounded_tail
+    # Ups and downs mirror each other, so that the shorter tail tells the longer one.
+    near, short = counted(ranks, min(rose, fell))
+    far = 1.0 - short
+    return (near, far) if rose <= fell else (far, near)
+
+
+def _counted_tail(ranks: Sequence[int], total: int) -> tuple[float, float]:
+    """The shares of all assignments of signs whose positive ranks sum to at most `total`, and to less.
 
     The counts of all sums stand side by side in one long integer: adding a rank shifts and adds it.
     """
     counts = 1
     for rank in ranks:
         counts += counts << (_LANE_BITS * rank)
-    low = counts & ((1 << _LANE_BITS * (total + 1)) - 1)
-    lanes = memoryview(low.to_bytes(8 * (total + 1), sys.byteorder)).cast("Q")
-    return sum(lanes) / (1 << len(ranks))
+    lanes = _lanes(counts, total)
+    return sum(lanes) / (1 << len(ranks)), sum(lanes[:-1]) / (1 << len(ranks))
+
+
+def _rounded_tail(ranks: Sequence[int], total: int) -> tuple[float, float]:
+    """The same where counts would outgrow their lanes: chances, halved with each rank.
+
+    Each halving rounds a lane down by less than one unit, which the first of the two makes good.
+    """
+    # A lane's lowest bit must not fall into the lane below it.
+    halves = int.from_bytes(((1 << _LANE_BITS - 1) - 1).to_bytes(8, "little") * (total + 1), "little")
+    chances = _ONE
+    for rank in ranks:
+        half = chances >> 1 & halves
+        chances = half + (half << (_LANE_BITS * rank) & halves)
+    lanes = _lanes(chances, total)
+    lost = len(ranks) * (total + 1)
+    return (sum(lanes) + lost) / _ONE, sum(lanes[:-1]) / _ONE
+
+
+def _lanes(standing: int, total: int) -> Sequence[int]:
+    """The lanes of the sums 0 to `total`."""
+    low = standing & ((1 << _LANE_BITS * (total + 1)) - 1)
+    return memoryview(low.to_bytes(8 * (total + 1), sys.byteorder)).cast("Q").tolist()
 
 
 def _normal_tail(ranks: Sequence[int], total: int) -> float:
-    """The same by the normal curve, with the variance that the ties leave and half a rank of caution.
+    """The chance of `total` or less by the normal curve, with the variance that the ties leave.
 
-    In doubled ranks the mean is half of their sum, and the variance a quarter of the sum of squares.
+    In doubled ranks the mean is half of their sum, and the variance a quarter of the sum of squares. Sums
+    go in steps as high as the largest rank where nearly all tie: half of such a step is left as caution.
     """
     middle, spread = sum(ranks) / 2, math.sqrt(sum(rank * rank for rank in ranks)) / 2
-    return min(1.0, math.erfc((middle - total - 1) / (spread * math.sqrt(2))) / 2)
+    return min(1.0, math.erfc((middle - total - ranks[-1] / 2) / (spread * math.sqrt(2))) / 2)
