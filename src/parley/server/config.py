@@ -125,6 +125,12 @@ class ApiSettings(Group):
         description="Requests one key may send to one process per minute, in bursts of a tenth of it; "
         "0 is no limit.",
     )
+    grades_per_minute: int = Field(
+        default=1_200,
+        ge=0,
+        le=1_000_000,
+        description="Grades of scripted suites that one key may ask for in any 60 seconds; 0 is no limit.",
+    )
     query_key: bool = Field(
         default=True, description="Whether the API key may be sent as `?api-key=` (it is never logged)."
     )

@@ -22,17 +22,21 @@ ServerError
 │   ├── EvaluationOpen            evaluation_open
 │   ├── GatewayInUse              gateway_in_use
 │   ├── IdempotencyConflict       idempotency_conflict
+│   ├── JudgeMismatch             judge_mismatch
 │   ├── NotABaseline              not_a_baseline
 │   ├── NothingToRegrade          nothing_to_regrade
 │   └── NotResumable              not_resumable
 ├── RequestTooSlow            408 request_too_slow
 ├── BodyTooLarge              413 body_too_large
+├── EvidenceTooLarge          413 evidence_too_large
 ├── TooManyRequests           429
 │   ├── RequestsLimited           request_rate_limited
 │   ├── QuotaExhausted            quota_exhausted
+│   ├── GradesLimited             grades_limited
 │   ├── ConcurrencyExhausted      concurrency_exhausted
 │   └── IntegratedLimitReached    integrated_limit_reached
 ├── InternalError             500 internal_error
+├── JudgeFailed               502 judge_failed
 └── Unavailable               503
     ├── DatabaseAway              database_unavailable
     ├── Restarting                restarting
@@ -257,6 +261,13 @@ class IdempotencyConflict(Conflict):
     message = "This Idempotency-Key was used with another body; use a new key for a new request."
 
 
+class JudgeMismatch(Conflict):
+    """The request is pinned to another judge or rubric than the service has; `details` tells which it has."""
+
+    code = "judge_mismatch"
+    message = "This service judges otherwise than the request is pinned to."
+
+
 class NotABaseline(Conflict):
     """The evaluation cannot be a baseline; the sentence tells why."""
 
@@ -303,6 +314,23 @@ class BodyTooLarge(ServerError):
         return cls(f"The body is larger than {max_bytes} bytes.", details={"max_bytes": max_bytes})
 
 
+class EvidenceTooLarge(ServerError):
+    """The evidence is more than the judge reads; nothing was asked. `details` tells both, in characters."""
+
+    status = 413
+    code = "evidence_too_large"
+    message = "The evidence is more than the judge reads."
+
+    @classmethod
+    def over(cls, chars: int, limit: int) -> EvidenceTooLarge:
+        """Names both."""
+        return cls(
+            f"The evidence has {chars:,} characters; this judge reads {limit:,}. "
+            "Select events or outputs, or turn history off.",
+            details={"chars": chars, "max_chars": limit},
+        )
+
+
 class TooManyRequests(ServerError):
     """Slow down; `Retry-After` tells when."""
 
@@ -341,6 +369,22 @@ class QuotaExhausted(TooManyRequests):
         return found
 
 
+class GradesLimited(TooManyRequests):
+    """This key asked the judge as often in the last 60 seconds as the service allows."""
+
+    code = "grades_limited"
+    message = "Too many grades with this key; slow down."
+
+    @classmethod
+    def over(cls, limit: int, retry_after_s: int) -> GradesLimited:
+        """Names the limit, and when the next grade is free."""
+        return cls(
+            f"A key may ask for {limit:,} grades in any 60 seconds, and they are used up.",
+            details={"limit": limit},
+            retry_after_s=retry_after_s,
+        )
+
+
 class ConcurrencyExhausted(TooManyRequests):
     """All of the account's slots for direct evaluations are taken."""
 
@@ -361,6 +405,14 @@ class InternalError(ServerError):
     status = 500
     code = "internal_error"
     message = "Something went wrong on our side."
+
+
+class JudgeFailed(ServerError):
+    """The llm that judges could not be asked; the same `Idempotency-Key` may be tried again."""
+
+    status = 502
+    code = "judge_failed"
+    message = "The judge could not be asked."
 
 
 class Unavailable(ServerError):

@@ -60,6 +60,8 @@ from parley.server.queue.pokes import Poke
 from parley.server.resources.reader import ResourceLimits, ResourceReader
 from parley.server.retention.policy import RetentionRules
 from parley.server.runs.cancel import Canceller
+from parley.server.script_judge.grades import GradeRules, Grades
+from parley.server.script_judge.judge import ScriptJudges
 from parley.server.telemetry.backlog import BacklogReader
 from parley.server.telemetry.metrics import Metrics
 from parley.server.telemetry.page import MetricsPage
@@ -101,6 +103,8 @@ class Services:
     direct: DirectEvaluations
     graders: Graders
     judges: Judges
+    script_judges: ScriptJudges
+    grades: Grades
     scoring_poke: Poke
     """Wakes those who score posted results."""
     channel_rules: ChannelRules
@@ -166,6 +170,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     bus = await opened.enter_async_context(watch.bus(redis, prefix))
     queue = RunQueue(queueing, prefix)
     judges = Judges(llms, offer, clock, deadlines)
+    script_judges = ScriptJudges(llms, offer, clock, deadlines)
     scoring_poke = Poke(queueing, prefix, SCORING)
     limits = DirectLimits(
         wall_time_s=settings.run.wall_time_s,
@@ -208,6 +213,8 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         direct=direct,
         graders=Graders(CustomGrader(judges, scoring_poke)),
         judges=judges,
+        script_judges=script_judges,
+        grades=Grades(database, script_judges, GradeRules(per_minute=settings.api.grades_per_minute)),
         scoring_poke=scoring_poke,
         channel_rules=ChannelRules(keyring, policy),
         messenger=Messenger(calls, mailer_of(settings), keyring, clock, settings.api.public_url),

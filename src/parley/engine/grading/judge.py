@@ -25,17 +25,19 @@ _SCHEMA_REFUSALS: Final = (400, 422)
 """Statuses after which the judge is asked again without a schema: some endpoints know none."""
 
 
-class _NeverStopped:
+class NeverStopped:
     """The guard of a call that is ended by cancelling its task alone."""
 
     async def may_start_turn(self, turn: int) -> Stop | None:
+        """It may."""
         return None
 
     def stopped(self) -> Stop | None:
+        """It is not."""
         return None
 
     def on_stop(self, interrupt: Callable[[], None]) -> None:
-        return None
+        """Nobody will."""
 
 
 class RatingJudge:
@@ -66,7 +68,7 @@ class RatingJudge:
     async def ask(self, evidence: Evidence, vote: int, problem: str | None, schema: bool) -> ReadOpinion:
         """One attempt. Raises `InferenceFault`, `OpinionUnreadable`."""
         options = AttemptOptions(response_schema=RATING_SCHEMA if schema else None)
-        with Patience(_NeverStopped(), self._deadlines) as patience:
+        with Patience(NeverStopped(), self._deadlines) as patience:
             messages = rating_messages(evidence, vote, problem)
             attempt = Attempt(self._speaker, messages, options, patience, self._clock)
             try:

@@ -20,15 +20,26 @@ JUDGE_PATH: Final = "/api/v1/evals/judge"
 GRADES_PATH: Final = "/api/v1/evals/grades"
 TIMEOUT_S: Final = 60.0
 """As long as the engine waits for one grade."""
+_JUDGE_FAILED: Final = "judge_failed"
+"""The service answers, but its llm does not: an error of the judge like any other."""
 
 
 class ServiceJudge:
-    """Grades through the service, by a key with the scope `judge`; found like the client's when not given."""
+    """Grades through the service, by a key with the scope `judge`; found like the client's when not given.
+
+    `profile` names whose judge: `low`, `medium` or `high`; without it the service's own choice.
+    """
 
     def __init__(
-        self, url: str | None = None, api_key: str | None = None, *, retries: RetryPolicy | None = None
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        profile: str | None = None,
+        retries: RetryPolicy | None = None,
     ) -> None:
         self._connection = find_connection(url, api_key)
+        self._profile = profile
         self._retries = retries or RetryPolicy(retries=2)
         self._identity: JudgeIdentity | None = None
         self._driver: AsyncDriver | None = None
@@ -43,7 +54,7 @@ class ServiceJudge:
 
     async def prepare(self) -> None:
         """Ask the service which judge it has. Raises `ParleyError`."""
-        told = await self._http().send(get(JUDGE_PATH, lambda body: dict(body)))
+        told = await self._http().send(get(JUDGE_PATH, dict, profile=self._profile))
         if told.get("rubricVersion") != RUBRIC_VERSION:
             raise EvalsMisconfigured(
                 f"The service judges by {told.get('rubricVersion')}, this release by {RUBRIC_VERSION}."
@@ -57,9 +68,11 @@ class ServiceJudge:
         """One grade. Raises `JudgeUnreachable`, which leaves the criterion ungraded, and `JudgeFault`."""
         try:
             return await self._http().send(self._call(request, problem))
-        except (ServiceUnreachable, ServiceFault) as error:
+        except ServiceUnreachable as error:
             raise JudgeUnreachable("service_unreachable", str(error)) from error
         except Refused as error:
+            if isinstance(error, ServiceFault) and error.code != _JUDGE_FAILED:
+                raise JudgeUnreachable("service_unreachable", str(error)) from error
             raise JudgeFault(error.code or "service_refused", str(error)) from error
         except UnexpectedAnswer as error:
             raise JudgeFault("service_answer", str(error)) from error

@@ -19,6 +19,7 @@ from parley.server.retention.batches import Batches, took_too_long
 from parley.server.retention.policy import RetentionRules
 from parley.server.retention.repository import RetentionRepository, TestPlace
 from parley.server.retention.targets import AccountPage, run_targets
+from parley.server.script_judge.grades import forget_old_grades
 
 PAGE: Final = 100
 """Accounts, or deleted tests, looked at by one statement."""
@@ -77,6 +78,7 @@ class Retention:
         await self._drain(
             done, "unanswered ends", lambda rows, limit: rows.remove_outbox_rows(rules.unanswered, limit)
         )
+        await self._guarded(done, "grades", self._forget_grades)
         await self._guarded(done, "idempotency keys", self._forget_keys)
         return done
 
@@ -127,6 +129,10 @@ class Retention:
                 raise
             done.faults += 1
             _log.exception("retention: some %s could not be removed", kind)
+
+    async def _forget_grades(self, limit: int) -> int:
+        async with self._database.session() as session:
+            return await forget_old_grades(session, SCOPE, limit)
 
     async def _forget_keys(self, limit: int) -> int:
         async with self._database.session() as session:
