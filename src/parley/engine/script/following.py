@@ -29,7 +29,6 @@ class Followed:
     plan: AttemptPlan
     cursor: int = 0
     started_at: int | None = None
-    session_id: str = ""
     steps: list[StepRecord] = field(default_factory=list)
     record: AttemptRecord | None = None
     """The whole, once it was told and found right."""
@@ -49,17 +48,16 @@ class Followed:
         event = told.event
         match event.type:
             case "case-started":
-                self._start(event.at, event.attempt)
+                self._start(event.at)
             case "step-completed":
                 self._add(event.step)
             case "case-completed":
                 self._end(event.attempt)
 
-    def _start(self, at: int, attempt: AttemptRecord | None) -> None:
+    def _start(self, at: int) -> None:
         if self.started_at is not None and not self.plan.case.replay_safe:
             raise Misbehaved("it began twice, and its case is not declared safe to be replayed")
         self.started_at, self.steps = at, []
-        self.session_id = attempt.session_id if attempt else ""
 
     def _add(self, step: StepRecord | None) -> None:
         if step is None or self.started_at is None or step.index != len(self.steps):
@@ -72,30 +70,27 @@ class Followed:
         problems = inconsistencies(attempt, self.plan)
         if tuple(self.steps) != attempt.steps:
             problems.append("the steps are not those that were told one by one")
+        if attempt.session_id != self.plan.session_id:
+            problems.append(f"session_id is {attempt.session_id!r} and should be {self.plan.session_id!r}")
         if problems:
             raise Misbehaved(told_briefly(problems))
         self.record = attempt
 
     def broken_off(self, error: ErrorRecord, now_ms: int) -> AttemptRecord:
         """The attempt as an error with what was heard of it, so far as that is consistent."""
-        kept = broken_off(self.plan, self.session_id, self.steps, error, self.started_at or now_ms, now_ms)
-        if not inconsistencies(kept, self.plan):
-            return kept
-        return broken_off(self.plan, self.session_id, (), error, self.started_at or now_ms, now_ms)
+        started_at = now_ms if self.started_at is None else self.started_at
+        kept = broken_off(self.plan, self.steps, error, started_at, now_ms)
+        return (
+            broken_off(self.plan, (), error, started_at, now_ms) if inconsistencies(kept, self.plan) else kept
+        )
 
 
 def broken_off(
-    plan: AttemptPlan,
-    session_id: str,
-    steps: Sequence[StepRecord],
-    error: ErrorRecord,
-    started_at: int,
-    now_ms: int,
+    plan: AttemptPlan, steps: Sequence[StepRecord], error: ErrorRecord, started_at: int, now_ms: int
 ) -> AttemptRecord:
     """The record of an attempt that `error` ended from outside."""
     draft = AttemptDraft(plan=plan, started_at=started_at, began_s=0.0, steps=list(steps), errors=[error])
-    record = draft.record(max(0, now_ms - started_at) / 1000)
-    return record.model_copy(update={"session_id": session_id or plan.session_id})
+    return draft.record(max(0, now_ms - started_at) / 1000)
 
 
 def told_briefly(problems: Sequence[str]) -> str:

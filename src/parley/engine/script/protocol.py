@@ -44,6 +44,7 @@ class AttemptRequest(Wire):
     protocol_version: int
     instance: Name
     attempt_id: AttemptId
+    session_id: Name
     suite_id: Name
     suite_revision: Digest
     case_id: Name

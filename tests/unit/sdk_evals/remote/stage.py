@@ -31,7 +31,7 @@ def plan_of(
         "revision": suite_revision(suite),
         "evidence": effective_evidence(suite),
         "attempt_id": attempt_id,
-        "session_id": "unknown",
+        "session_id": f"session of {attempt_id}",
         "judge": judge,
     }
     return AttemptPlan(**{**given, **changes})
@@ -43,6 +43,7 @@ def asked(plan: AttemptPlan, instance: str) -> dict[str, Any]:
         "protocolVersion": 1,
         "instance": instance,
         "attemptId": plan.attempt_id,
+        "sessionId": plan.session_id,
         "suiteId": plan.suite.id,
         "suiteRevision": plan.revision,
         "caseId": plan.case.id,

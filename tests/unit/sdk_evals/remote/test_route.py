@@ -77,7 +77,7 @@ async def test_attempt_is_played_and_told_step_by_step() -> None:
     assert record.verification
     assert record.verification.passed
     assert judge.asked == ["Is done."]
-    assert (record.session_id, record.commit) != ("unknown", "unknown")
+    assert (record.session_id, record.commit) == (plan.session_id, "abc")
     assert [one.sequence for one in told] == list(range(1, len(told) + 1))
     assert [one.step.index for one in told if one.step] == [0, 1]
     whole = [one.type for one in told if one.attempt]

@@ -155,7 +155,7 @@ class RemoteApp:
             told += "or several processes answer. A PostgresStore is shared and outlives a restart."
             raise Declined(409, "instance_changed", told)
         try:
-            case = self._offer.plan_of(request, "").case
+            case = self._offer.plan_of(request).case
         except Refusal as refusal:
             raise Declined(422, refusal.error.code, refusal.error.message) from None
         admitted = await self._store.admit(

@@ -7,7 +7,6 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
-from uuid import uuid4
 
 from parley.engine.script.attempt import play
 from parley.engine.script.draft import AttemptDraft, AttemptPlan
@@ -168,7 +167,7 @@ class Host:
 
     async def _end(self, claim: Claim, stopping: Stopping, writer: Writer) -> None:
         try:
-            plan = self._offer.plan_of(AttemptRequest.of_wire(dict(claim.order)), uuid4().hex)
+            plan = self._offer.plan_of(AttemptRequest.of_wire(dict(claim.order)))
             if claim.duty == "lost":
                 await self._end_lost(claim, plan, writer)
             elif claim.duty == "cancel":
@@ -200,25 +199,25 @@ class Host:
     async def _end_lost(self, claim: Claim, plan: AttemptPlan, writer: Writer) -> None:
         """Another process began it and is gone: never played again, and kept with what was observed."""
         told = "The process that played the attempt is gone."
-        started_at, session_id, steps = await self._observed(claim)
+        started_at, steps = await self._observed(claim)
         if started_at is None:
             await writer.refuse(RouteError(code="lease_lost", message=told))
             return
         error = ErrorRecord(phase="execute", code="lease_lost", message=told)
-        await writer.finish(broken_off(plan, session_id, steps, error, started_at, self._clock.now_ms()))
+        await writer.finish(broken_off(plan, steps, error, started_at, self._clock.now_ms()))
 
-    async def _observed(self, claim: Claim) -> tuple[int | None, str, list[StepRecord]]:
+    async def _observed(self, claim: Claim) -> tuple[int | None, list[StepRecord]]:
         started_at: int | None = None
-        session_id, cursor = "", 0
+        cursor = 0
         steps: list[StepRecord] = []
         while True:
             page = await self._store.read(claim.attempt_id, cursor, most=PAGE_EVENTS, max_bytes=PAGE_BYTES)
             if page is None or not page.events:
-                return started_at, session_id, steps
+                return started_at, steps
             cursor = page.events[-1][0]
             for _, event in page.events:
                 if event["type"] == "case-started":
-                    started_at, session_id, steps = int(event["at"]), event["attempt"]["sessionId"], []
+                    started_at, steps = int(event["at"]), []
                 if event["type"] == "step-completed":
                     steps.append(StepRecord.of_wire(event["step"]))
 

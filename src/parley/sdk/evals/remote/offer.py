@@ -40,7 +40,7 @@ class Offer:
     around: Callable[[Judge | None, Stopping], Surroundings]
     judges: Callable[[Location], Any]
 
-    def plan_of(self, request: AttemptRequest, session_id: str) -> AttemptPlan:
+    def plan_of(self, request: AttemptRequest) -> AttemptPlan:
         """What is to be played. Raises `Refusal` unless it is what the service froze."""
         suite = self.suites.get(request.suite_id)
         if suite is None:
@@ -61,7 +61,7 @@ class Offer:
             revision=revision,
             evidence=effective_evidence(suite, self.defaults),
             attempt_id=request.attempt_id,
-            session_id=session_id,
+            session_id=request.session_id,
             repetition=request.repetition,
             judge=request.judge,
             provenance=self.provenance,

@@ -154,6 +154,8 @@ class PostgresStore:
 
     async def open(self) -> None:
         """Connect, and make the tables where they are missing."""
+        if self._opened:
+            return
         try:
             import asyncpg
         except ImportError as missing:

@@ -72,7 +72,7 @@ class Store(Protocol):
         ...
 
     async def open(self) -> None:
-        """Get ready. Called once, before anything else."""
+        """Get ready, before anything else; a second time does nothing."""
         ...
 
     async def close(self) -> None:
