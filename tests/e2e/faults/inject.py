@@ -8,17 +8,22 @@ import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
+from uuid import UUID
 
 import asyncpg
 import psutil
+from redis.asyncio import ConnectionPool
 
-from tests.e2e.faults.processes import DATABASE, PASSWORD, Fleet
+from parley.server.queue.jobs import RunQueue, arq_redis
+from tests.e2e.faults.processes import DATABASE, PASSWORD, PREFIX, Fleet
 from tests.e2e.faults.proxy import Link
 from tests.e2e.faults.schedule import Fault
 
 _SLOW_S: Final = 0.1
 _AWAY: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError)
 
+_AGAIN_S: Final = 0.25
+_UNDER_WAY = "SELECT id FROM runs WHERE state = 'running'"
 _END_CONNECTIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1"
 
 
@@ -137,6 +142,26 @@ class Injector:
             say: Any = redis.execute_command
             await say("REPLICAOF", *whom)
 
+    async def _announce_again(self, fault: Fault) -> None:
+        """The queue may bring a job twice; that its run is held already is for the claim to see."""
+        assert self._fleet.redis is not None
+        until = time.monotonic() + fault.for_s
+        announcing = arq_redis(ConnectionPool.from_url(self._fleet.redis.url(), socket_timeout=5), PREFIX)
+        async with announcing:
+            queue = RunQueue(announcing, PREFIX)
+            while time.monotonic() < until:
+                await queue.announce(await self._runs_under_way())
+                await asyncio.sleep(_AGAIN_S)
+
+    async def _runs_under_way(self) -> list[UUID]:
+        with contextlib.suppress(*_AWAY):
+            connection = await asyncpg.connect(self._fleet.database_url, timeout=5)
+            try:
+                return [row["id"] for row in await connection.fetch(_UNDER_WAY)]
+            finally:
+                connection.terminate()
+        return []
+
     async def _cut(self, fault: Fault) -> None:
         self._link(fault).cut()
 
@@ -195,6 +220,7 @@ _ACTS: Final[Mapping[str, _Act]] = {
     "stop": Injector._stop,
     "stop-api": Injector._stop,
     "freeze": Injector._freeze,
+    "outsleep": Injector._freeze,
     "postgres-restart": Injector._restart_postgres,
     "postgres-crash": Injector._crash_postgres,
     "postgres-cut": Injector._cut,
@@ -212,6 +238,7 @@ _ACTS: Final[Mapping[str, _Act]] = {
     "redis-away": Injector._close,
     "redis-silent": Injector._silence,
     "redis-slow": Injector._slow_down,
+    "queue-repeats": Injector._announce_again,
     "clients-cut": Injector._cut,
     "clients-silent": Injector._silence,
 }

@@ -27,6 +27,8 @@ from tests.stage import until
 
 DATABASE: Final = "parley"
 PASSWORD: Final = "only-for-this-run"
+PREFIX: Final = "parley"
+"""Begins every key of Redis."""
 LEAVES_WITHIN_S: Final = 20.0
 """What a process has to end in once it is asked to."""
 _START_S: Final = 60.0
@@ -169,6 +171,7 @@ class Fleet:
             **planted,
             "PARLEY_DATABASE_URL": f"postgresql://postgres:{PASSWORD}@127.0.0.1:{postgres}/{DATABASE}",
             "PARLEY_REDIS_URL": f"redis://127.0.0.1:{redis}/0",
+            "PARLEY_REDIS_PREFIX": PREFIX,
             "PARLEY_API_PORT": str(free_port()),
         }
 

@@ -44,6 +44,12 @@ KINDS: Final = (
         targets=PROCESSES,
         lasts=(1, 7),
     ),
+    Kind(
+        name="outsleep",
+        says="SIGSTOP of a worker for longer than its lease, which another takes over meanwhile",
+        targets=WORKERS,
+        lasts=(6, 9),
+    ),
     Kind(name="kill-worker", says="SIGKILL of a worker", targets=WORKERS, lasts=(0.2, 4)),
     Kind(name="stop-api", says="SIGTERM of the API", targets=("api",), lasts=(0.1, 1)),
     Kind(
@@ -112,6 +118,12 @@ KINDS: Final = (
         lasts=(1, 6),
     ),
     Kind(name="redis-slow", says="every piece takes 0.1 s longer each way", targets=PROCESSES, lasts=(1, 5)),
+    Kind(
+        name="queue-repeats",
+        says="every run under way is announced again, to whoever comes first",
+        targets=("redis",),
+        lasts=(0.5, 1.5),
+    ),
     Kind(name="clients-cut", says="every connection of the clients is reset", targets=("clients",)),
     Kind(
         name="clients-silent",
@@ -123,8 +135,13 @@ KINDS: Final = (
 NAMES: Final = tuple(kind.name for kind in KINDS)
 
 
-def schedule(seed: int, count: int, seconds: float, kinds: Sequence[Kind] = KINDS) -> tuple[Fault, ...]:
-    """`count` faults over `seconds`. Every kind comes before any comes again."""
+def schedule(
+    seed: int, count: int, seconds: float, kinds: Sequence[Kind] = KINDS, *, shorter: float = 1.0
+) -> tuple[Fault, ...]:
+    """`count` faults over `seconds`. Every kind comes before any comes again.
+
+    `shorter` times as long as usual does each of them last, but for those that have to outlast a lease.
+    """
     draw = random.Random(seed)
     dealt = _dealt(draw, count, kinds)
     times = sorted(draw.uniform(0, seconds) for _ in range(count))
@@ -133,7 +150,7 @@ def schedule(seed: int, count: int, seconds: float, kinds: Sequence[Kind] = KIND
             at_s=round(at_s, 2),
             kind=kind.name,
             target=draw.choice(kind.targets),
-            for_s=round(draw.uniform(*kind.lasts), 2),
+            for_s=round(draw.uniform(*kind.lasts) * (1.0 if kind.name == "outsleep" else shorter), 2),
         )
         for at_s, kind in zip(times, dealt, strict=True)
     )

@@ -24,7 +24,7 @@ def _charge_outside_the_entry() -> None:
     async def keep_then_charge(journal: Any, lease: Any, seq: int, entry: Any, charge: Any) -> Any:
         standing = await keep_all(journal, lease, seq, entry, None)
         if charge is not None:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.5)
             values = (lease.account_id, lease.run_id, seq, charge.amount, charge.role, charge.usage.model)
             async with journal._database.raw() as connection:
                 await connection.execute(charging, *values)
@@ -38,10 +38,9 @@ def _claim_without_looking_at_the_lease() -> None:
     from parley.server.runs import claim
 
     looks = "AND (lease_until IS NULL OR lease_until < now())"
-    for statement in ("_CLAIM", "_DUE"):
-        checked = getattr(claim, statement)
-        assert looks in checked
-        setattr(claim, statement, checked.replace(looks, ""))
+    checked = claim._CLAIM
+    assert looks in checked
+    setattr(claim, "_CLAIM", checked.replace(looks, ""))  # noqa: B010
 
 
 def _count_tasks() -> None:
@@ -75,5 +74,5 @@ PLANTS = {
     "claim-without-lease": _claim_without_looking_at_the_lease,
 }
 
-if os.environ.get("FAULTS_PLANT"):
-    PLANTS[os.environ["FAULTS_PLANT"]]()
+for plant in filter(None, os.environ.get("FAULTS_PLANT", "").split(",")):
+    PLANTS[plant]()
