@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from typing import Any
 
 import httpx
 import pytest
 
+from parley.engine.script.recheck_run import run_inconsistencies
 from parley.engine.script.record import JudgeIdentity
-from parley.sdk.evals import Evals, EvalsMisconfigured, ServiceJudge
+from parley.sdk.evals import Evals, EvalsMisconfigured, ServiceJudge, grade_run
+from parley.sdk.retries import RetryPolicy
 from parley.server.llm.demo import Rule, Say
 from parley.server.llm.demo.behaviours import Status
 from tests.factories.accounts import make_key
@@ -20,6 +23,7 @@ JUDGE, GRADES = "/api/v1/evals/judge", "/api/v1/evals/grades"
 GOOD = json.dumps({"reason": "It names the day.", "passed": True, "evidence": ["by Friday", "by Sunday"]})
 EXPECTED = {"type": "answer", "criteria": [{"id": "day", "text": "Says when."}]}
 SUITE = {"id": "shop", "cases": [{"id": "when", "steps": [{"message": "When?", "expect": EXPECTED}]}]}
+OTHER = JudgeIdentity(id="parley/low", version_hash="another", location="service")
 
 
 def says(*texts: str) -> Rule:
@@ -84,9 +88,8 @@ async def test_nonsense_twice_is_an_error_and_a_pinned_judge_runs_nothing(stage:
     run = await evals.run()
 
     assert (run.status, run.attempts[0].errors[0].code) == ("error", "judge_unreadable")
-    other = JudgeIdentity(id="parley/low", version_hash="another", location="service")
     with pytest.raises(EvalsMisconfigured, match="pinned"):
-        await evals.run(expect_judge=other)
+        await evals.run(expect_judge=OTHER)
 
 
 async def test_llm_that_cannot_be_asked_is_an_error_of_grading(stage: Stage) -> None:
@@ -96,6 +99,57 @@ async def test_llm_that_cannot_be_asked_is_an_error_of_grading(stage: Stage) -> 
     run = await evals.run()
 
     assert (run.status, run.attempts[0].errors[0].code) == ("error", "judge_failed")
+
+
+class Door:
+    """A way to the service that can be shut."""
+
+    def __init__(self, url: str) -> None:
+        self._host, self._port = url.removeprefix("http://").split(":")
+        self._open: list[asyncio.StreamWriter] = []
+
+    async def open(self) -> str:
+        """Open it; its address."""
+        self._server = await asyncio.start_server(self._pass, "127.0.0.1", 0)
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def shut(self) -> None:
+        """Let nobody through, and break off who is under way."""
+        self._server.close()
+        for writer in self._open:
+            writer.close()
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection(self._host, int(self._port))
+        self._open += [writer, far_writer]
+        await asyncio.gather(self._pump(reader, far_writer), self._pump(far_reader, writer))
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65_536):
+                writer.write(data)
+        writer.close()
+
+
+async def test_run_whose_judge_went_out_of_reach_is_graded_later(stage: Stage) -> None:
+    door = Door(stage.url)
+    key = stage.tenant.private.token
+    judge = ServiceJudge(await door.open(), key, retries=RetryPolicy(retries=0))
+
+    async def shutting(_turn: Any) -> str:
+        await door.shut()
+        return "Your money comes by Friday."
+
+    run = await Evals(agent=shutting, suites=[SUITE], judge=judge).run()
+    assert (run.status, run.attempts[0].errors) == ("ungraded", ())
+    stage.play(says(GOOD))
+
+    graded = await grade_run(run, ServiceJudge(stage.url, key))
+
+    assert (graded.status, graded.counts.passed, graded.judge) == ("passed", 1, run.judge)
+    assert run_inconsistencies(graded) == []
+    with pytest.raises(EvalsMisconfigured, match="pinned"):
+        await grade_run(run.model_copy(update={"judge": OTHER}), ServiceJudge(stage.url, key))
 
 
 async def test_repeats_under_one_key_are_asked_and_paid_once(stage: Stage) -> None:

@@ -72,7 +72,8 @@ class _Run:
             run_id=plan.run_id,
             suite_id=plan.suite.id,
             suite_revision=self._revision,
-            suite=plan.suite,
+            # With the policy that held, the snapshot alone gives its revision.
+            suite=plan.suite.model_copy(update={"evidence": self._evidence}),
             status=highest(attempt.status for attempt in attempts),
             counts=counts_of(attempt.status for attempt in attempts),
             started_at=started_at,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from parley.sdk.evals.evals import Evals
     from parley.sdk.evals.handlers import Responder
     from parley.sdk.evals.identity import Identity, current_attempt
+    from parley.sdk.evals.later import grade_run
     from parley.sdk.evals.llm_judge import LlmJudge
     from parley.sdk.evals.pause import Pause
     from parley.sdk.evals.pytest_cases import case_tests
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from parley.sdk.evals.run_context import RunContext
     from parley.sdk.evals.service_judge import ServiceJudge
     from parley.sdk.evals.suites import parse_suite
+    from parley.sdk.evals.upload import UploadedRun, upload_run
 
 _HOMES = {
     "AgentEvent": "engine.script.observation",
@@ -71,15 +73,18 @@ _HOMES = {
     "Suite": "engine.script.shapes",
     "SuiteInvalid": "engine.script.faults",
     "Turn": "sdk.evals.agents",
+    "UploadedRun": "sdk.evals.upload",
     "Usage": "engine.script.observation",
     "Verification": "engine.script.record",
     "case_tests": "sdk.evals.pytest_cases",
     "chat_agent": "sdk.evals.chat_agent",
     "current_attempt": "sdk.evals.identity",
     "function_agent": "sdk.evals.agents",
+    "grade_run": "sdk.evals.later",
     "parse_suite": "sdk.evals.suites",
     "record": "sdk.evals.recorder",
     "recorded_tool": "sdk.evals.recorded_tools",
+    "upload_run": "sdk.evals.upload",
 }
 """Where each public name lives."""
 
@@ -113,15 +118,18 @@ __all__ = [
     "Suite",
     "SuiteInvalid",
     "Turn",
+    "UploadedRun",
     "Usage",
     "Verification",
     "case_tests",
     "chat_agent",
     "current_attempt",
     "function_agent",
+    "grade_run",
     "parse_suite",
     "record",
     "recorded_tool",
+    "upload_run",
 ]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from parley.sdk.cli.ending import FAILED, INTERRUPTED, PANEL, PASSED, plainly, tell, tell_json
+from parley.sdk.cli.ending import FAILED, INTERRUPTED, PANEL, PASSED, plainly, say, tell, tell_json
 from parley.sdk.cli.options import AsJson
 from parley.sdk.cli.publish import JUnitFile, MarkdownFile, publish_aside
 
@@ -25,6 +25,9 @@ EnvFiles: TypeAlias = Annotated[
     typer.Option(
         "--env-file", help="Set what this file names; what is set stays. May be repeated.", metavar="FILE"
     ),
+]
+Records: TypeAlias = Annotated[
+    Path, typer.Argument(help="What `parley evals run --json` wrote.", metavar="FILE", exists=True)
 ]
 
 
@@ -70,6 +73,9 @@ def run_evals(
     as_json: AsJson = False,
     junit: JUnitFile = None,
     markdown: MarkdownFile = None,
+    upload: Annotated[
+        bool, typer.Option("--upload", help="Keep each run at the service as an evaluation.")
+    ] = False,
 ) -> None:
     """Run suites and show what happens. Ctrl-C stops, cleans up, and keeps what there is.
 
@@ -80,6 +86,8 @@ def run_evals(
       parley evals run --entry app.evals:evals --suite refunds
 
       parley evals run --entry app.evals:evals --split smoke --repetitions 3 --json | jq .[0].counts
+
+      parley evals run --entry app.evals:evals --judge service --upload
     """
     with plainly():
         from parley.sdk.evals.telling import sheet_of
@@ -97,7 +105,67 @@ def run_evals(
         if as_json:
             tell_json([record.wire() for record in outcome.records])
         publish_aside(sheet_of(outcome.records), junit=junit, markdown=markdown)
+        if upload:
+            _send(outcome.records)
         raise typer.Exit(INTERRUPTED if outcome.interrupted else _exit_code(outcome.records))
+
+
+@evals.command("grade")
+def grade_evals(
+    file: Records,
+    output: Annotated[
+        Path | None, typer.Option(help="Write the graded records here; without it to FILE.", metavar="FILE")
+    ] = None,
+    tool_visibility: Annotated[
+        str, typer.Option(help="As the run was played.", metavar="none|reported|full")
+    ] = "full",
+) -> None:
+    """Let the service grade what stayed ungraded in kept records. Plays nothing again.
+
+    Exit code 0: all passed now. 1: anything else. 2: it cannot be graded.
+
+    Example:
+
+      parley evals grade records.json
+    """
+    with plainly():
+        from parley.sdk.evals.kept_records import graded, read_records, write_records
+
+        records = graded(read_records(file), tool_visibility)
+        write_records(output or file, records)
+        _summarize(records)
+        raise typer.Exit(_exit_code(records))
+
+
+@evals.command("upload")
+def upload_evals(file: Records) -> None:
+    """Keep the runs of a file at the service, each as an evaluation; sent again, each is kept once.
+
+    Example:
+
+      parley evals upload records.json
+    """
+    with plainly():
+        from parley.sdk.evals.kept_records import read_records
+
+        _send(read_records(file))
+
+
+def _send(records: list[RunRecord]) -> None:
+    import asyncio
+
+    from parley.sdk.evals.upload import upload_run
+
+    for record in records:
+        kept = asyncio.run(upload_run(record))
+        say(f"{record.suite_id}: kept as evaluation {kept.evaluation_id}")
+
+
+def _summarize(records: list[RunRecord]) -> None:
+    from parley.sdk.evals.telling import summary
+
+    for record in records:
+        say(summary(record))
 
 
 def _loaded(entry: str, env_files: list[Path] | None) -> Evals:

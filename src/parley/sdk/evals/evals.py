@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import uuid4
 
@@ -26,7 +26,7 @@ from parley.sdk.evals.clock import SystemClock
 from parley.sdk.evals.description import described
 from parley.sdk.evals.errors import EvalsMisconfigured
 from parley.sdk.evals.handlers import Handler, Handlers, Responder
-from parley.sdk.evals.judges import judge_of
+from parley.sdk.evals.judges import closed, judge_of, prepared
 from parley.sdk.evals.naming import unknown_names
 from parley.sdk.evals.python_app import PythonApp
 from parley.sdk.evals.remote.offer import Offer
@@ -128,7 +128,7 @@ class Evals:
         refuse_out_of_bounds(repetitions, concurrency)
         asked = self._asked_judge(judge, cases)
         try:
-            await _prepared(asked, expect_judge)
+            await prepared(asked, expect_judge)
             plan = RunPlan(
                 suite=suite,
                 run_id=new_id(),
@@ -141,7 +141,7 @@ class Evals:
             )
             return await run(plan, self._around(asked, stopping), new_id, on_progress)
         finally:
-            await _closed(asked)
+            await closed(asked)
 
     def asgi(
         self,
@@ -253,24 +253,3 @@ def _evidence(given: Evidence | Mapping[str, Any] | None) -> Evidence:
 def _provenance(commit: str | None, app_version: str | None) -> Provenance:
     told = {"commit": commit or origin(os.environ).commit, "app_version": app_version}
     return Provenance(**{name: value for name, value in told.items() if value})
-
-
-async def _prepared(judge: Any, expected: JudgeIdentity | None) -> None:
-    """Have the judge ready, and be sure that it is the expected one. Raises `EvalsMisconfigured`."""
-    if judge is None:
-        return
-    if hasattr(judge, "prepare"):
-        await judge.prepare()
-    if expected is not None and judge.identity != expected:
-        raise EvalsMisconfigured(
-            f"The run is pinned to the judge {expected.id} ({expected.version_hash[:12]}); "
-            f"this is {judge.identity.id} ({judge.identity.version_hash[:12]})."
-        )
-
-
-async def _closed(judge: Any) -> None:
-    close: Callable[[], Any] | None = getattr(judge, "close", None)
-    if close is not None:
-        given = close()
-        if asyncio.iscoroutine(given):
-            await given

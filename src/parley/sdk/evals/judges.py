@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from parley.engine.script.grading import MAX_EVIDENCE_CHARS
@@ -42,3 +44,25 @@ def judge_of(given: Any) -> Any:
     if callable(getattr(given, "grade", None)):
         return OwnJudge(given)
     raise EvalsMisconfigured(f"A judge has a method `grade`; {type(given).__name__} has none.")
+
+
+async def prepared(judge: Any, expected: JudgeIdentity | None) -> None:
+    """Have the judge ready, and be sure that it is the expected one. Raises `EvalsMisconfigured`."""
+    if judge is None:
+        return
+    if hasattr(judge, "prepare"):
+        await judge.prepare()
+    if expected is not None and judge.identity != expected:
+        raise EvalsMisconfigured(
+            f"The run is pinned to the judge {expected.id} ({expected.version_hash[:12]}); "
+            f"this is {judge.identity.id} ({judge.identity.version_hash[:12]})."
+        )
+
+
+async def closed(judge: Any) -> None:
+    """Let the judge give back what it holds."""
+    close: Callable[[], Any] | None = getattr(judge, "close", None)
+    if close is not None:
+        given = close()
+        if asyncio.iscoroutine(given):
+            await given

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parley.engine.script.record import AttemptRecord, RunRecord, StepRecord
+from parley.engine.script.record import UNKNOWN, AttemptRecord, RunRecord, StepRecord
+from parley.engine.script.status import RANKED, Counts
 from parley.sdk.reporting.sheet import Line, Mark, Sheet, Verdict
 
 _MARKS: dict[str, Mark] = {"passed": "passed", "failed": "failed"}
@@ -63,6 +64,18 @@ def sheet_of(records: list[RunRecord]) -> Sheet:
         for attempt in record.attempts
     ]
     return Sheet(title="scripted suites", verdict=_verdict(records), lines=lines)
+
+
+def summary(record: RunRecord) -> str:
+    """A run in a line."""
+    unknown = [name for name in ("commit", "app_version") if getattr(record, name) == UNKNOWN]
+    doubt = f" ({' and '.join(unknown).replace('_', ' ')} unknown)" if unknown else ""
+    return f"{record.suite_id}: {_told(record.counts)}, {record.duration_ms / 1000:.1f} s{doubt}"
+
+
+def _told(counts: Counts) -> str:
+    named = [f"{getattr(counts, status)} {status}" for status in reversed(RANKED) if getattr(counts, status)]
+    return ", ".join(named)
 
 
 def _is_repeated(record: RunRecord) -> bool:

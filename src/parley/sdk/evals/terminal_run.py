@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from parley.engine.script.record import UNKNOWN, RunRecord
+from parley.engine.script.record import RunRecord
 from parley.engine.script.shapes import Suite
-from parley.engine.script.status import RANKED, Counts
 from parley.engine.script.work import Stopping
 from parley.sdk.evals.errors import EvalsMisconfigured
 from parley.sdk.evals.evals import Evals
 from parley.sdk.evals.live import LiveRun
+from parley.sdk.evals.telling import summary
 from parley.sdk.harmless import one_line
 
 
@@ -66,7 +66,7 @@ async def _run_all(
                     stopping=stopping,
                 )
             records.append(record)
-            console.print(one_line(_summary(record)), highlight=False, markup=False)
+            console.print(one_line(summary(record)), highlight=False, markup=False)
     return Outcome(records=records, interrupted=stopping.requested)
 
 
@@ -119,14 +119,3 @@ def _refuse_unknown(what: str, asked: list[str] | None, known: list[str]) -> Non
     for name in asked or ():
         if name not in known:
             raise EvalsMisconfigured(f"There is no {what} {name!r}; there are {', '.join(known)}.")
-
-
-def _summary(record: RunRecord) -> str:
-    unknown = [name for name in ("commit", "app_version") if getattr(record, name) == UNKNOWN]
-    doubt = f" ({' and '.join(unknown).replace('_', ' ')} unknown)" if unknown else ""
-    return f"{record.suite_id}: {_told(record.counts)}, {record.duration_ms / 1000:.1f} s{doubt}"
-
-
-def _told(counts: Counts) -> str:
-    named = [f"{getattr(counts, status)} {status}" for status in reversed(RANKED) if getattr(counts, status)]
-    return ", ".join(named)
