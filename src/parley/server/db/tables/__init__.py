@@ -26,6 +26,7 @@ from parley.server.db.tables.operator_acts import OperatorAct
 from parley.server.db.tables.outbox import OutboxRow
 from parley.server.db.tables.plans import Plan
 from parley.server.db.tables.quota_units import QuotaUnit
+from parley.server.db.tables.remote_apps import RemoteAdmission, RemoteApp
 from parley.server.db.tables.retention_overrides import RetentionOverride
 from parley.server.db.tables.runs import Run
 from parley.server.db.tables.script_plans import ScriptPlan
@@ -60,6 +61,8 @@ __all__ = [
     "OutboxRow",
     "Plan",
     "QuotaUnit",
+    "RemoteAdmission",
+    "RemoteApp",
     "RetentionOverride",
     "Run",
     "RunEntry",
