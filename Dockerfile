@@ -30,7 +30,7 @@ ENV PATH=/opt/parley/bin:$PATH \
 USER 10001
 WORKDIR /tmp
 EXPOSE 8000
-# For `api`. A worker has no port: switch the check off there, as docker-compose.yml does.
+# For `api`. A worker has a port only if it is given one: then check that, as docker-compose.yml does.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
     CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen(f\"http://127.0.0.1:{os.environ['PARLEY_API_PORT']}/livez\", timeout=4)"]
 ENTRYPOINT ["parley"]

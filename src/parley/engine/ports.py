@@ -40,6 +40,7 @@ StopCode: TypeAlias = Literal[
     "cancelled",
     "time_limit",
     "balance_exhausted",
+    "entry_limit",
     "account_suspended",
     "shutdown",
     "handed_over",

@@ -166,10 +166,11 @@ class ApiSettings(Group):
         default=2.0, gt=0, le=10, description="Bound of each check of `/readyz`, seconds."
     )
     shutdown_grace_s: int = Field(
-        default=20,
+        default=10,
         ge=0,
         le=600,
-        description="Time for open requests when the process is asked to stop, seconds.",
+        description="Time for open requests when the process is asked to stop, seconds; "
+        "it is gone 8 seconds later at the latest.",
     )
 
 
@@ -321,7 +322,11 @@ class WorkerSettings(Group):
         default=1.0, gt=0, le=60, description="How often sweep, outbox and schedule look for work, seconds."
     )
     shutdown_grace_s: float = Field(
-        default=10.0, ge=0, le=600, description="Time to hand over open runs when asked to stop, seconds."
+        default=10.0,
+        ge=0,
+        le=600,
+        description="Time to hand over open runs when asked to stop, seconds; "
+        "the process is gone 8 seconds later at the latest.",
     )
 
 
@@ -331,6 +336,13 @@ class RunSettings(Group):
     model_config = SettingsConfigDict(env_prefix="PARLEY_RUN_")
 
     wall_time_s: float = Field(default=3_600.0, gt=0, le=86_400, description="Longest run, seconds.")
+    most_entries: int = Field(
+        default=6_000,
+        ge=10,
+        le=100_000,
+        description="Entries one run may keep; then it ends as `entry_limit`. "
+        "The bounds of a test's parts allow no more than the default.",
+    )
     sse_ping_s: float = Field(
         default=15.0, gt=0, le=30, description="Silence on an event stream before a comment, seconds."
     )

@@ -40,6 +40,8 @@ from parley.server.llm.endpoint import LlmEndpoint
 from parley.server.llm.integrated import IntegratedLlm, IntegratedLlms
 from parley.server.llm.pool import LlmPool, PoolLimits, tls_context
 from parley.server.llm.prices import Prices
+from parley.server.kit.leaving import CLOSING_S
+from parley.server.kit.tasks import done_within
 from parley.server.llm.profiles import (
     NOBODY,
     PROFILE_NAMES,
@@ -143,6 +145,9 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     database = Database(settings.database.url.get_secret_value(), _pool_options(settings))
     opened.push_async_callback(database.close)
     redis = Redis.from_pool(redis_pool(settings, settings.redis.timeout_s))
+    finally:
+        if not await done_within(CLOSING_S, opened.aclose()):
+            _log.warning("connections were dropped: they could not be closed within %s s", CLOSING_S)
     opened.push_async_callback(redis.aclose)
     blocking = Redis.from_pool(redis_pool(settings, BLOCK_MS / 1000 + settings.redis.timeout_s))
     opened.push_async_callback(blocking.aclose)
@@ -182,7 +187,8 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
             stalled_s=settings.run.stream_stalled_s,
         ),
     )
-    direct = DirectEvaluations(database, maker, NoHooks(), resources, clock, limits)
+    noted = watch.metrics.direct_ended if watch.metrics else None
+    direct = DirectEvaluations(database, maker, NoHooks(), resources, clock, limits, noted)
     opened.push_async_callback(direct.close)
     return Services(
         settings=settings,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from typing import Any
 from uuid import UUID
 
@@ -314,6 +315,15 @@ async def test_run_that_breaks_our_code_ends_and_says_so(
         run = await stage.finished(await stage.start(await stage.make_test(**FIELDS)))
     assert (run["state"], run["error"]["code"]) == ("failed", "worker_lost")
     assert [item["role"] for item in run["conversation"]] == ["user", "assistant"]
+
+
+async def test_run_with_as_many_entries_as_one_may_keep_ends(stage: Stage) -> None:
+    run_settings = stage.settings.run.model_copy(update={"most_entries": 10})
+    async with stage.worker(dataclasses.replace(stage.settings, run=run_settings)):
+        run = await stage.finished(path := await stage.start(await stage.make_test(max_turns=8)))
+    assert (run["state"], run["error"]["code"]) == ("failed", "entry_limit")
+    [kept] = await stage.rows("SELECT max(seq) AS last FROM entries WHERE run_id = $1", UUID(path[-36:]))
+    assert kept["last"] == 11  # the end is an entry, too
 
 
 async def test_snapshot_of_another_version_fails_with_a_reason(stage: Stage) -> None:

@@ -55,6 +55,7 @@ async def test_place_of_a_stream_that_ended_is_free(stage: Stage) -> None:
     for _ in range(3):
         assert (await stage.evaluated(max_turns=2)).frames[-1].type == "chat.validation.end"
         await until(lambda: no_stream_is_open(stage))
+    assert (await page_of(stage)).value("parley_direct_evaluations_ended_total", code="") == 3
 
 
 async def no_stream_is_open(stage: Stage) -> bool:

@@ -13,7 +13,7 @@ import yaml
 from prometheus_client.registry import Collector
 
 from parley.engine.spec import MAX_ATTEMPTS, MAX_REPLIES, MAX_ROUNDS
-from parley.server.config import GROUPS, variable
+from parley.server.config import GROUPS, RunSettings, variable
 from parley.server.definitions.schemas import Definition
 from parley.server.telemetry.backlog import BacklogReader
 from parley.server.telemetry.metrics import Metrics
@@ -164,8 +164,8 @@ def test_page_of_bounds_tells_how_many_entries_a_run_may_have() -> None:
         line for line in (OPERATIONS / "bounds.md").read_text().splitlines() if "entries of a run" in line
     )
     numbers = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", line)]
-    assert numbers == [turns, MAX_ROUNDS, MAX_ATTEMPTS, MAX_REPLIES, hooks, 6_000]
-    assert most <= 6_000
+    assert numbers == [turns, MAX_ROUNDS, MAX_ATTEMPTS, MAX_REPLIES, hooks, RunSettings().most_entries]
+    assert most <= RunSettings().most_entries
 
 
 def test_every_bound_of_streams_and_bodies_is_on_the_page() -> None:
@@ -175,7 +175,7 @@ def test_every_bound_of_streams_and_bodies_is_on_the_page() -> None:
         for group in GROUPS
         for name in group.model_fields
         if re.search(r"(token|idle|inference|hook|resource|statement|pool)_timeout_s$", name)
-        or re.search(r"max_bytes$|wall_time_s$|_streams$|^concurrency$|^max_connections$|^pool_", name)
+        or re.search(r"max_bytes$|wall_time_s$|most_entries$|_streams$|^concurrency$|^max_connections$|^pool_", name)
     ]
     assert len(bounds) > 12
     assert [name for name in bounds if name not in page] == []

@@ -29,10 +29,13 @@ from parley.server.errors import (
     RequestsLimited,
 )
 from parley.server.kit.docs import answers_with
-from parley.server.kit.tasks import end_tasks
+from parley.server.kit.tasks import done_within, end_tasks
 from parley.server.telemetry.watch import Watch
 from parley.server.web.pages import router as dashboard
 from parley.server.wiring import Services
+
+LAST_USED_S = 1.0
+"""What noting the last use of keys may hold up a process that stops."""
 
 _log = logging.getLogger(__name__)
 
@@ -121,6 +124,6 @@ def _lifespan(services: Services) -> Callable[[FastAPI], AbstractAsyncContextMan
                 task.remove_done_callback(_leave)
             await end_tasks(*tasks)
             with suppress(DatabaseAway):
-                await services.last_used.flush()
+                await done_within(LAST_USED_S, services.last_used.flush())
 
     return lifespan

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
@@ -17,20 +17,30 @@ from parley.server.api.operators_app import create_operators_app
 from parley.server.api.protocol import HttpProtocol
 from parley.server.config import ApiSettings, Settings
 from parley.server.kit.heap import settle_heap
+from parley.server.kit.leaving import SPARE_S, leave_within
 from parley.server.logs import configure_logs
 from parley.server.wiring import Services, open_services
+
+
+def _nothing() -> None:
+    """Nobody wants to know."""
 
 
 class Server(uvicorn.Server):
     """uvicorn, telling open streams to end before it waits for open requests.
 
-    The operators' server, if there is one, starts and stops with it.
+    The operators' server, if there is one, starts and stops with it. `on_leaving` is called when it stops.
     """
 
     def __init__(
-        self, config: uvicorn.Config, services: Services, operators: OperatorsServer | None = None
+        self,
+        config: uvicorn.Config,
+        services: Services,
+        operators: OperatorsServer | None = None,
+        on_leaving: Callable[[], None] = _nothing,
     ) -> None:
         super().__init__(config)
+        self._on_leaving = on_leaving
         self._services = services
         self.operators = operators
         self._beside: asyncio.Task[None] | None = None
@@ -43,6 +53,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening, end the streams, wait for what is open."""
+        self._on_leaving()
         ending = asyncio.create_task(self._services.end_streams(), name="end-streams")
         if self.operators is not None:
             self.operators.should_exit = True
@@ -81,7 +92,7 @@ class _EndedStreams(logging.Filter):
         return True
 
 
-def server_of(services: Services) -> Server:
+def server_of(services: Services, on_leaving: Callable[[], None] = _nothing) -> Server:
     """A server that is not started yet. Addresses and ports come from the settings."""
     api, admin = services.settings.api, services.settings.admin
     operators = None
@@ -89,7 +100,7 @@ def server_of(services: Services) -> Server:
         app = create_operators_app(services)
         operators = OperatorsServer(_config(app, admin.host, admin.port, api))
     config = _config(create_app(services), api.host, api.port, api)
-    return Server(config, services, operators)
+    return Server(config, services, operators, on_leaving)
 
 
 def _config(app: FastAPI, host: str, port: int, api: ApiSettings) -> uvicorn.Config:
@@ -111,7 +122,7 @@ def _config(app: FastAPI, host: str, port: int, api: ApiSettings) -> uvicorn.Con
 async def serve(settings: Settings) -> None:
     """Open the services, serve until a signal asks to stop, close them."""
     async with open_services(settings) as services:
-        server = server_of(services)
+        server = server_of(services, lambda: leave_within(settings.api.shutdown_grace_s + SPARE_S))
         settle_heap()
         await server.serve()
 

@@ -13,6 +13,7 @@ BALANCE_EXHAUSTED = Stop(
 ACCOUNT_SUSPENDED = Stop(code="account_suspended", message="The account was suspended.")
 CANCELLED = Stop(code="cancelled", message="The run was cancelled.")
 TIME_LIMIT = Stop(code="time_limit", message="The conversation took longer than one run may take.")
+ENTRY_LIMIT = Stop(code="entry_limit", message="The conversation has as many entries as one run may keep.")
 HANDED_OVER = Stop(code="handed_over", message="The worker is stopping; another one goes on.")
 SHUTDOWN = Stop(code="shutdown", message="The service is restarting; start this evaluation again.")
 

@@ -23,7 +23,7 @@ from parley.server.kit import strictjson
 
 ANSWER_PATIENCE_S: Final = 2.0
 """How much longer than the statement timeout an answer may take before its connection is given up."""
-CLOSE_S: Final = 4.0
+CLOSE_S: Final = 2.0
 """Wait for connections to be closed in good order, when the process stops."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from decimal import Decimal
@@ -77,7 +78,10 @@ class DirectEvaluations:
         resources: ResourceReader,
         clock: Clock,
         limits: DirectLimits,
+        noted: Callable[[Ended], None] | None = None,
     ) -> None:
+        """`noted` is told of every end."""
+        self._noted = noted
         self._database = database
         self._maker = maker
         self._hooks = hooks
@@ -156,7 +160,9 @@ class DirectEvaluations:
     async def _hold(self, holding: _Holding, guard: DirectGuard, call_id: UUID) -> None:
         timer = asyncio.get_running_loop().call_later(self._limits.wall_time_s, guard.stop, TIME_LIMIT)
         try:
-            await holding.carry_out()
+            ended = await holding.carry_out()
+            if self._noted is not None:
+                self._noted(ended)
         finally:
             timer.cancel()
             del self._open[call_id]
@@ -181,8 +187,8 @@ class _Holding:
         self._account = account
         self._telling = telling
 
-    async def carry_out(self) -> None:
-        """Converse to the end. Whatever happens, the caller gets exactly one terminal event.
+    async def carry_out(self) -> Ended:
+        """Converse to the end, and return it. Whatever happens, the caller gets exactly one terminal event.
 
         The account is settled before it is told, so that who has read the end finds balance and slots
         as they are now; a database that is away does not keep the caller waiting for long.
@@ -201,6 +207,7 @@ class _Holding:
         finally:
             self._telling.outgoing.close()
             settling.cancel()
+        return ended
 
     async def _converse(self) -> Ended:
         async with aclosing(converse(self._spec, self._parties)) as events:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
 CANCEL_AGAIN_S = 0.5
@@ -20,6 +21,19 @@ async def end_tasks(*tasks: asyncio.Task[Any]) -> None:
             task.cancel()
         _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN_S)
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def done_within(seconds: float, work: Coroutine[Any, Any, object]) -> bool:
+    """Whether `work` was done in time; what it raises is raised. Late work is cancelled, not waited for."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait((task,), timeout=seconds)
+    finally:
+        was_done = task.done()
+        task.cancel()
+    if was_done:
+        await task
+    return was_done
 
 
 async def ended_before(stop: asyncio.Event, *tasks: asyncio.Task[Any]) -> asyncio.Task[Any] | None:

@@ -24,12 +24,13 @@ OnEnd = Callable[[UUID], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How runs are held. Seconds, except `concurrency`: the runs of this process at once."""
+    """How runs are held. Seconds, but for `concurrency`, the runs of this process, and entries of each."""
 
     concurrency: int
     lease_s: float
     heartbeat_s: float
     wall_time_s: float
+    most_entries: int
     look_s: float = 1.0
 
 
@@ -131,7 +132,7 @@ class Executor:
             guard.stop(HANDED_OVER)
         left_s = max(0.0, self._limits.wall_time_s - claimed.age_s)
         timer = asyncio.get_running_loop().call_later(left_s, guard.stop, TIME_LIMIT)
-        holding = Holding(claimed, guard, self._stores)
+        holding = Holding(claimed, guard, self._stores, most_entries=self._limits.most_entries)
         try:
             return await holding.carry_out(self._preparation)
         except (LeaseLost, DatabaseAway):

@@ -13,7 +13,7 @@ from parley.engine.ports import Clock, Parties
 from parley.engine.spec import Spec
 from parley.engine.state import WORKER_LOST, State, fold
 from parley.server.conversation.charging import Tariff
-from parley.server.conversation.guard import CANCELLED, ConversationGuard
+from parley.server.conversation.guard import CANCELLED, ENTRY_LIMIT, ConversationGuard
 from parley.server.db.database import Database
 from parley.server.journal.bus import Publisher
 from parley.server.journal.keep import Journal, patiently
@@ -51,11 +51,14 @@ class Stores:
 class Holding:
     """A claimed run. Every method raises `LeaseLost` once somebody else has it."""
 
-    def __init__(self, claimed: Claimed, guard: ConversationGuard, stores: Stores) -> None:
+    def __init__(
+        self, claimed: Claimed, guard: ConversationGuard, stores: Stores, *, most_entries: int
+    ) -> None:
         self._claimed = claimed
         self._lease = claimed.lease
         self._guard = guard
         self._stores = stores
+        self._most_entries = most_entries
         self._state = State()
 
     async def carry_out(self, preparation: Preparation) -> bool:
@@ -97,6 +100,8 @@ class Holding:
         self._guard.standing = standing
         if standing.cancel_requested:
             self._guard.stop(CANCELLED)
+        if seq >= self._most_entries:
+            self._guard.stop(ENTRY_LIMIT)
         self._state = self._state.after(entry)
         self._stores.bus.kept(self._lease.run_id, seq, entry)
 

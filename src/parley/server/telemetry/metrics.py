@@ -77,6 +77,12 @@ class Metrics:
         self._ends = self._counter(
             "parley_runs_ended", "Runs that ended in this process, by outcome and failure.", "outcome", "code"
         )
+        self._direct_ends = self._counter(
+            "parley_direct_evaluations_ended",
+            "Direct evaluations that ended in this process, by outcome and failure.",
+            "outcome",
+            "code",
+        )
         self._swept = self._counter("parley_sweep_actions", "What the sweep found left behind.", "action")
         self._requests = self._counter(
             "parley_http_requests", "Answered requests by route.", "method", "route", "status"
@@ -130,6 +136,10 @@ class Metrics:
     def ended(self, ended: Ended) -> None:
         """A run has ended here."""
         self._ends.labels(outcome_of(ended), ended.failure.code if ended.failure else "").inc()
+
+    def direct_ended(self, ended: Ended) -> None:
+        """A direct evaluation has ended here, and was settled."""
+        self._direct_ends.labels(outcome_of(ended), ended.failure.code if ended.failure else "").inc()
 
     def swept(self, action: str, count: int) -> None:
         """The sweep did something about `count` runs."""

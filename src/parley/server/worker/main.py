@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from uuid import UUID
 
@@ -19,6 +19,7 @@ from parley.server.evaluations.alerts import GateAlerts
 from parley.server.evaluations.finish import Expiry
 from parley.server.kit.heap import settle_heap
 from parley.server.kit.tasks import end_tasks, ended_before
+from parley.server.kit.leaving import SPARE_S, leave_within
 from parley.server.logs import configure_logs
 from parley.server.notifications.deliver import Deliverer
 from parley.server.notifications.teller import Teller
@@ -49,11 +50,17 @@ class WorkerBroken(Exception):
 
 
 class Worker:
+def _nothing() -> None:
+    """Nobody wants to know."""
+
+
     """What one worker process does, until it is told to stop."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, on_leaving: Callable[[], None] = _nothing) -> None:
+        """`on_leaving` is called when it begins to stop, asked or not."""
         settings = services.settings
         self._services = services
+        self._on_leaving = on_leaving
         self.metrics_port: int | None = None
         self._grace_s = settings.worker.shutdown_grace_s
         stores = Stores(
@@ -69,6 +76,7 @@ class Worker:
             heartbeat_s=settings.worker.heartbeat_s,
             wall_time_s=settings.run.wall_time_s,
         )
+            most_entries=settings.run.most_entries,
         self._executor = Executor(stores, watched, limits, self._admit_next)
         noted = services.watch.metrics.swept if services.watch.metrics else None
         self._sweep = Sweep(services.database, self._executor, services.queue, settings.worker.tick_s, noted)
@@ -151,6 +159,7 @@ class Worker:
         """Answer scrapes and probes while the block runs, if there is a port for them."""
         page, settings = self._services.metrics_page, self._services.settings
         host, port = settings.telemetry.metrics_host, settings.telemetry.metrics_port
+            self._on_leaving()
         if page is None or port is None:
             yield
             return
@@ -183,7 +192,7 @@ async def work(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with open_services(settings) as services:
-        worker = Worker(services)
+        worker = Worker(services, lambda: leave_within(settings.worker.shutdown_grace_s + SPARE_S))
         settle_heap()
         await worker.run(stop)
 
