@@ -136,7 +136,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
 
     Raises ValueError if a setting does not fit: no secret key, a malformed address or network.
     """
-    async with AsyncExitStack() as opened:
+    opened = AsyncExitStack()
+    try:
         yield await _opened(settings, opened)
 
 
