@@ -39,8 +39,8 @@ class Speaker(Protocol):
 StopCode: TypeAlias = Literal[
     "cancelled",
     "time_limit",
-    "balance_exhausted",
     "entry_limit",
+    "balance_exhausted",
     "account_suspended",
     "shutdown",
     "handed_over",

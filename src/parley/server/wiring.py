@@ -36,12 +36,12 @@ from parley.server.journal.hub import BLOCK_MS, Hub
 from parley.server.journal.keep import Journal
 from parley.server.kit.clock import SystemClock
 from parley.server.kit.crypto import Keyring
+from parley.server.kit.leaving import CLOSING_S
+from parley.server.kit.tasks import done_within
 from parley.server.llm.endpoint import LlmEndpoint
 from parley.server.llm.integrated import IntegratedLlm, IntegratedLlms
 from parley.server.llm.pool import LlmPool, PoolLimits, tls_context
 from parley.server.llm.prices import Prices
-from parley.server.kit.leaving import CLOSING_S
-from parley.server.kit.tasks import done_within
 from parley.server.llm.profiles import (
     NOBODY,
     PROFILE_NAMES,
@@ -139,6 +139,9 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
     opened = AsyncExitStack()
     try:
         yield await _opened(settings, opened)
+    finally:
+        if not await done_within(CLOSING_S, opened.aclose()):
+            _log.warning("connections were dropped: they could not be closed within %s s", CLOSING_S)
 
 
 async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
@@ -146,9 +149,6 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     database = Database(settings.database.url.get_secret_value(), _pool_options(settings))
     opened.push_async_callback(database.close)
     redis = Redis.from_pool(redis_pool(settings, settings.redis.timeout_s))
-    finally:
-        if not await done_within(CLOSING_S, opened.aclose()):
-            _log.warning("connections were dropped: they could not be closed within %s s", CLOSING_S)
     opened.push_async_callback(redis.aclose)
     blocking = Redis.from_pool(redis_pool(settings, BLOCK_MS / 1000 + settings.redis.timeout_s))
     opened.push_async_callback(blocking.aclose)

@@ -18,8 +18,8 @@ from parley.server.errors import DatabaseAway
 from parley.server.evaluations.alerts import GateAlerts
 from parley.server.evaluations.finish import Expiry
 from parley.server.kit.heap import settle_heap
-from parley.server.kit.tasks import end_tasks, ended_before
 from parley.server.kit.leaving import SPARE_S, leave_within
+from parley.server.kit.tasks import end_tasks, ended_before
 from parley.server.logs import configure_logs
 from parley.server.notifications.deliver import Deliverer
 from parley.server.notifications.teller import Teller
@@ -49,18 +49,18 @@ class WorkerBroken(Exception):
     """A task that goes on for ever has ended: the process leaves, to be started again whole."""
 
 
-class Worker:
 def _nothing() -> None:
     """Nobody wants to know."""
 
 
+class Worker:
     """What one worker process does, until it is told to stop."""
 
     def __init__(self, services: Services, on_leaving: Callable[[], None] = _nothing) -> None:
         """`on_leaving` is called when it begins to stop, asked or not."""
         settings = services.settings
-        self._services = services
         self._on_leaving = on_leaving
+        self._services = services
         self.metrics_port: int | None = None
         self._grace_s = settings.worker.shutdown_grace_s
         stores = Stores(
@@ -75,8 +75,8 @@ def _nothing() -> None:
             lease_s=settings.worker.lease_s,
             heartbeat_s=settings.worker.heartbeat_s,
             wall_time_s=settings.run.wall_time_s,
-        )
             most_entries=settings.run.most_entries,
+        )
         self._executor = Executor(stores, watched, limits, self._admit_next)
         noted = services.watch.metrics.swept if services.watch.metrics else None
         self._sweep = Sweep(services.database, self._executor, services.queue, settings.worker.tick_s, noted)
@@ -141,6 +141,7 @@ def _nothing() -> None:
             )
             opened.push_async_callback(end_tasks, *ticks)
             broken = await ended_before(stop, *ticks, self._executor.heartbeat, self._consumer.task)
+            self._on_leaving()
             _log.info("stopping: handing over %d open runs", self._executor.held)
             self._consumer.stop_taking()
             await end_tasks(*ticks)
@@ -159,7 +160,6 @@ def _nothing() -> None:
         """Answer scrapes and probes while the block runs, if there is a port for them."""
         page, settings = self._services.metrics_page, self._services.settings
         host, port = settings.telemetry.metrics_host, settings.telemetry.metrics_port
-            self._on_leaving()
         if page is None or port is None:
             yield
             return
