@@ -76,6 +76,12 @@ class Followed:
             raise Misbehaved(told_briefly(problems))
         self.record = attempt
 
+    def so_far(self, now_ms: int) -> AttemptRecord:
+        """What was heard, as a record that is not over."""
+        started_at = now_ms if self.started_at is None else self.started_at
+        draft = AttemptDraft(plan=self.plan, started_at=started_at, began_s=0.0, steps=list(self.steps))
+        return draft.record(max(0, now_ms - started_at) / 1000)
+
     def broken_off(self, error: ErrorRecord, now_ms: int) -> AttemptRecord:
         """The attempt as an error with what was heard of it, so far as that is consistent."""
         started_at = now_ms if self.started_at is None else self.started_at

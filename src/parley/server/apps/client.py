@@ -70,11 +70,14 @@ class AppClient:
         answer = await self._call("POST", "/attempts", body=body)
         return _read(answer, AttemptState)
 
-    async def events(self, attempt_id: str, cursor: int, wait_s: int) -> EventPage:
-        """Events after `cursor`, waited for up to `wait_s` seconds. Raises `AppFault`."""
+    async def events(self, attempt_id: str, cursor: int, wait_s: int) -> tuple[EventPage, int]:
+        """Events after `cursor`, waited for up to `wait_s` seconds; and how many bytes they were.
+
+        Raises `AppFault`.
+        """
         path = f"/attempts/{attempt_id}/events?cursor={cursor}&wait={min(wait_s, MAX_WAIT_S)}"
         answer = await self._call("GET", path, most_bytes=MAX_PAGE_BYTES, deadline_s=wait_s + PAGE_S)
-        return await asyncio.to_thread(_read, answer, EventPage)
+        return await asyncio.to_thread(_read, answer, EventPage), len(answer)
 
     async def cancel(self, attempt_id: str) -> AttemptState:
         """Have an attempt end early. Raises `AppFault`."""
