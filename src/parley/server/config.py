@@ -306,6 +306,38 @@ class OutboundSettings(Group):
     )
 
 
+class AppsSettings(Group):
+    """Remote apps, which play attempts at scripted cases themselves."""
+
+    model_config = SettingsConfigDict(env_prefix="PARLEY_APPS_")
+
+    call_timeout_s: float = Field(
+        default=15.0, gt=0, le=120, description="One call of an app beyond the wait for events, seconds."
+    )
+    wait_s: int = Field(default=20, ge=0, le=25, description="Wait for events in one call, seconds.")
+    unknown_s: float = Field(
+        default=30.0,
+        gt=0,
+        le=3_600,
+        description="Silence of an app after which an attempt's state counts as unknown, seconds.",
+    )
+    lost_s: float = Field(
+        default=120.0,
+        gt=0,
+        le=86_400,
+        description="Silence of an app after which its attempts end as errors, seconds.",
+    )
+    full_max_s: float = Field(
+        default=3_600.0,
+        gt=0,
+        le=86_400,
+        description="Longest wait for a place in an app that is full, seconds.",
+    )
+    attempt_max_s: float = Field(
+        default=3_600.0, gt=0, le=86_400, description="Longest attempt in an app once it runs, seconds."
+    )
+
+
 class WorkerSettings(Group):
     """Workers."""
 
@@ -499,6 +531,7 @@ class Settings:
     log: LogSettings
     admin: AdminSettings = field(default_factory=AdminSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
+    apps: AppsSettings = field(default_factory=AppsSettings)
 
     @staticmethod
     def load() -> Settings:
@@ -518,6 +551,7 @@ class Settings:
             log=LogSettings(),
             admin=AdminSettings(),
             telemetry=TelemetrySettings(),
+            apps=AppsSettings(),
         )
 
 
@@ -530,6 +564,7 @@ GROUPS: tuple[type[Group], ...] = (
     LlmSettings,
     ProfileSettings,
     OutboundSettings,
+    AppsSettings,
     WorkerSettings,
     RunSettings,
     SmtpSettings,

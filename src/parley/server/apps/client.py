@@ -29,10 +29,8 @@ from parley.server.outbound.fetch import Answer, call_address
 
 W = TypeVar("W", bound=Wire)
 
-CALL_S: Final = 10.0
-"""For one call, beyond the time it was asked to wait."""
-PAGE_S: Final = 20.0
-"""For a page of events beyond its wait: it may have megabytes."""
+CALL_S: Final = 15.0
+"""For one call, beyond the time it was asked to wait: a page of events may have megabytes."""
 MAX_MANIFEST_BYTES: Final = 8_000_000
 MAX_ANSWER_BYTES: Final = 64_000
 MAX_RETRY_AFTER_S: Final = 60
@@ -54,8 +52,9 @@ class AppAddress:
 class AppClient:
     """Calls one app. Whatever it answers, an `AppFault` comes of it, or what was asked for."""
 
-    def __init__(self, session: ClientSession, address: AppAddress) -> None:
+    def __init__(self, session: ClientSession, address: AppAddress, *, call_s: float = CALL_S) -> None:
         self._session = session
+        self._call_s = call_s
         self._base = address.url.rstrip("/")
         self._headers = {"Authorization": f"Bearer {address.service_key}", "User-Agent": "Parley-Evals/1"}
 
@@ -76,7 +75,7 @@ class AppClient:
         Raises `AppFault`.
         """
         path = f"/attempts/{attempt_id}/events?cursor={cursor}&wait={min(wait_s, MAX_WAIT_S)}"
-        answer = await self._call("GET", path, most_bytes=MAX_PAGE_BYTES, deadline_s=wait_s + PAGE_S)
+        answer = await self._call("GET", path, most_bytes=MAX_PAGE_BYTES, waits_s=wait_s)
         return await asyncio.to_thread(_read, answer, EventPage), len(answer)
 
     async def cancel(self, attempt_id: str) -> AttemptState:
@@ -90,7 +89,7 @@ class AppClient:
         *,
         body: bytes | None = None,
         most_bytes: int = MAX_ANSWER_BYTES,
-        deadline_s: float = CALL_S,
+        waits_s: float = 0.0,
     ) -> bytes:
         """The body of a good answer."""
         headers = self._headers if body is None else {**self._headers, "Content-Type": "application/json"}
@@ -101,7 +100,7 @@ class AppClient:
                 self._base + path,
                 headers=headers,
                 body=body,
-                deadline_s=deadline_s,
+                deadline_s=self._call_s + waits_s,
                 max_body_bytes=most_bytes,
             )
             raw = answer.decoded(most_bytes + 1)

@@ -79,7 +79,7 @@ class Asking:
             return await self.talk.persistently(
                 call,
                 away="retrying",
-                most_s=self.talk.rules.admit_s,
+                most_s=self.talk.rules.full_s,
                 gives_up=lambda: self.talk.is_cancelled and not self.may_be_known,
             )
         except AppAway:

@@ -122,7 +122,7 @@ class Following:
         if self._ends_by_s is not None and now_s > self._ends_by_s:
             told = f"It was cancelled, and the app did not end it within {rules.cancel_s:g} seconds."
             raise GaveUp("app_lost", told)
-        most_s = rules.admit_s if state == "queued" else rules.attempt_s
+        most_s = rules.full_s if state == "queued" else rules.attempt_s
         if now_s - since_s > most_s:
             told = f"The attempt was {state} in the app for more than {most_s:g} seconds."
             raise GaveUp("overdue_in_service", told)

@@ -54,7 +54,9 @@ class RemotePlayer:
         address = await self._vault.address_of(held.account_id, app_id)
         if address is None:
             return self._ended(followed, "app_refused", "The app was deleted.")
-        talk = Talk(AppClient(self._calls, address), attempt, self._clock, self._rules)
+        talk = Talk(
+            AppClient(self._calls, address, call_s=self._rules.call_s), attempt, self._clock, self._rules
+        )
         asking = Asking(talk=talk, database=self._database, held=held, plan=plan)
         try:
             await asking.admit()

@@ -23,14 +23,15 @@ PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteRules:
-    """Seconds. `admit_s`: until an app has taken an attempt in; a full one is waited for.
+    """Seconds. `call_s`: for one call beyond its wait; `full_s`: for a place in an app that is full.
 
     `unknown_s`: of silence until nobody knows how the attempt stands; `lost_s`: until it is given up.
     `attempt_s`: for a whole attempt from its start; `cancel_s`: for its end after a cancel; `wait_s`: how
     long one look for events waits; `breath_s`: between two looks that brought nothing.
     """
 
-    admit_s: float = 3_600.0
+    call_s: float = 15.0
+    full_s: float = 3_600.0
     unknown_s: float = 30.0
     lost_s: float = 120.0
     attempt_s: float = 3_600.0
