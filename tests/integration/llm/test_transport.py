@@ -11,7 +11,6 @@ from ipaddress import ip_address
 from typing import Any
 
 import pytest
-from aiohttp.client_proto import ResponseHandler
 
 from parley.engine.chat.faults import InferenceFault
 from parley.engine.chat.pieces import Closing, Piece
@@ -36,6 +35,7 @@ from parley.server.llm.endpoint import Forwarded, LlmEndpoint, LlmSettings
 from parley.server.llm.pool import LlmPool, PoolLimits
 from parley.server.outbound.address import IpAddress
 from parley.server.outbound.guard import OutboundPolicy
+from parley.server.outbound.wire import Wire
 
 HELLO = (Message(role="user", content="Hello"),)
 PLAIN = AttemptOptions()
@@ -83,14 +83,14 @@ async def test_words_that_come_together_are_read_together(pool: LlmPool, server:
 async def test_socket_wakes_nobody_while_words_gather(
     pool: LlmPool, server: DemoServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reads, received = 0, ResponseHandler.data_received
+    reads, received = 0, Wire.data_received
 
-    def counted(self: ResponseHandler, data: bytes) -> None:
+    def counted(self: Wire, data: bytes) -> None:
         nonlocal reads
         reads += bool(data)
         received(self, data)
 
-    monkeypatch.setattr(ResponseHandler, "data_received", counted)
+    monkeypatch.setattr(Wire, "data_received", counted)
     words = " ".join(f"word{number}" for number in range(60))
     play(server, Say(words, gap_ms=1.0))
     assert text_of(await pieces_of(speaker_at(pool, server))) == words
@@ -340,7 +340,7 @@ def echoed(secret: str) -> str:
 async def public_pool(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[LlmPool]:
     """A pool for which loopback is the public internet."""
     monkeypatch.setattr("parley.server.outbound.guard.is_public", lambda _ip: True)
-    monkeypatch.setattr("parley.server.outbound.connector.is_public", lambda _ip: True)
+    monkeypatch.setattr("parley.server.outbound.wires.is_public", lambda _ip: True)
 
     async def lookup(_host: str, _port: int) -> list[IpAddress]:
         return [ip_address("127.0.0.1")]

@@ -19,6 +19,8 @@ from parley.server.outbound.connector import guarded_session
 from parley.server.outbound.errors import ConnectFailed
 from parley.server.outbound.fetch import call_address
 from parley.server.outbound.guard import OutboundPolicy
+from parley.server.outbound.route import post_head
+from parley.server.outbound.wires import Guard, Wires
 
 NAME = "hooks.example"
 
@@ -105,3 +107,27 @@ async def test_name_is_kept_for_tls(tls_server: TlsServer, stub_lookup: Any) -> 
 async def test_certificate_of_another_name_is_refused(tls_server: TlsServer, stub_lookup: Any) -> None:
     with pytest.raises(ConnectFailed):
         await call(tls_server, "other.example", stub_lookup(["127.0.0.1"]))
+
+
+async def status_over_a_wire(tls_server: TlsServer, host: str, lookup: Any) -> int:
+    trusting = ssl.create_default_context(cafile=str(tls_server.pem))
+    guard = Guard(OutboundPolicy.of(networks=["127.0.0.1/32"]), lookup)
+    wires = Wires(limit=1, tls=trusting, guard=guard)
+    try:
+        way = wires.way(f"https://{host}:{tls_server.port}/")
+        wire = await wires.borrow(way.route, 5.0)
+        head = await wire.ask(post_head(way, {}) + b"0\r\n\r\n")
+        wires.give_back(wire)
+    finally:
+        await wires.close()
+    return head.status
+
+
+async def test_wires_keep_the_name_for_tls_and_refuse_another(
+    tls_server: TlsServer, stub_lookup: Any
+) -> None:
+    """C102."""
+    assert await status_over_a_wire(tls_server, NAME, stub_lookup(["127.0.0.1"])) == 200
+    assert tls_server.names == [NAME]
+    with pytest.raises(ssl.SSLCertVerificationError):
+        await status_over_a_wire(tls_server, "other.example", stub_lookup(["127.0.0.1"]))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import ssl
 from dataclasses import dataclass
 
-from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
-
 from parley.server.llm.endpoint import NOTHING_FORWARDED, Forwarded, LlmEndpoint
 from parley.server.llm.transport import OpenAiSpeaker
-from parley.server.outbound.connector import guarded_session
 from parley.server.outbound.guard import OutboundPolicy
 from parley.server.outbound.lookup import Lookup, SystemLookup
+from parley.server.outbound.wires import Guard, Wires
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,21 +40,13 @@ class LlmPool:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._limits = limits
-        self._own_lookup = SystemLookup() if lookup is None else None
+        self._own_lookup: SystemLookup | None = None
+        if lookup is None:
+            lookup = self._own_lookup = SystemLookup()
         context = tls or tls_context()
-        self._operators = ClientSession(
-            connector=TCPConnector(limit=limits.operator_connections, ssl=context),
-            cookie_jar=DummyCookieJar(),
-            trust_env=False,
-            auto_decompress=False,
-            timeout=ClientTimeout(total=None),
-        )
-        self._customers = guarded_session(
-            policy,
-            limit=limits.customer_connections,
-            lookup=lookup or self._own_lookup,
-            tls=context,
-        )
+        guard = Guard(policy, lookup)
+        self._operators = Wires(limit=limits.operator_connections, tls=context)
+        self._customers = Wires(limit=limits.customer_connections, tls=context, guard=guard)
 
     def operator_speaker(
         self, endpoint: LlmEndpoint, forwarded: Forwarded = NOTHING_FORWARDED
@@ -77,9 +67,9 @@ class LlmPool:
         if self._own_lookup is not None:
             self._own_lookup.close()
 
-    def _speaker(self, session: ClientSession, endpoint: LlmEndpoint, forwarded: Forwarded) -> OpenAiSpeaker:
+    def _speaker(self, wires: Wires, endpoint: LlmEndpoint, forwarded: Forwarded) -> OpenAiSpeaker:
         return OpenAiSpeaker(
-            session, endpoint, forwarded=forwarded, connect_timeout_s=self._limits.connect_timeout_s
+            wires, endpoint, forwarded=forwarded, connect_timeout_s=self._limits.connect_timeout_s
         )
 
 

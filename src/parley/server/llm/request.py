@@ -86,7 +86,7 @@ def request_body(
     if options.response_schema is not None:
         body["response_format"] = {
             "type": "json_schema",
-            "json_schema": {"name": "answer", "strict": True, "schema": options.response_schema},
+            "json_schema": {"name": options.response_name, "strict": True, "schema": options.response_schema},
         }
     if options.more_room:
         _widen(body)

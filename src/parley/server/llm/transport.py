@@ -6,24 +6,13 @@ No retries and no read deadlines here: the engine has the one layer of each.
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from typing import Final
-
-from aiohttp import (
-    ClientConnectorCertificateError,
-    ClientConnectorDNSError,
-    ClientError,
-    ClientResponse,
-    ClientResponseError,
-    ClientSession,
-    ClientTimeout,
-    ConnectionTimeoutError,
-    InvalidURL,
-    StreamReader,
-)
 
 from parley.engine.chat.decoder import ChatDecoder
 from parley.engine.chat.faults import InferenceFault
@@ -33,10 +22,10 @@ from parley.engine.messages import Message
 from parley.engine.ports import AttemptOptions
 from parley.server.llm.endpoint import NOTHING_FORWARDED, Forwarded, LlmEndpoint
 from parley.server.llm.request import completions_url, fixed_fields, request_body, request_headers
-from parley.server.outbound.address import parse
-from parley.server.outbound.connector import GuardedConnector, GuardedResponse
 from parley.server.outbound.errors import AddressRefused, BadAddress
-from parley.server.outbound.fetch import read_prefix
+from parley.server.outbound.route import Way, post_head
+from parley.server.outbound.wire import Head, MalformedAnswer, Wire
+from parley.server.outbound.wires import NoConnection, Wires
 
 MAX_ERROR_BODY_BYTES: Final = 16_384
 """Read of an error answer; its text is shown up to 2,000 characters."""
@@ -58,26 +47,24 @@ GATHER_BELOW_BYTES: Final = 16_384
 class OpenAiSpeaker:
     """An llm behind an OpenAI-compatible chat-completions stream.
 
-    `session` decides what may be called: a guarded one refuses inner addresses. `connect_timeout_s`
+    `wires` decide what may be called: guarded ones refuse inner addresses. `connect_timeout_s`
     bounds everything up to an open connection. The speaker may be used by many conversations at once.
     """
 
     def __init__(
         self,
-        session: ClientSession,
+        wires: Wires,
         endpoint: LlmEndpoint,
         *,
         connect_timeout_s: float,
         forwarded: Forwarded = NOTHING_FORWARDED,
     ) -> None:
         self.model = endpoint.model
-        self._session = session
-        self._is_guarded = isinstance(session.connector, GuardedConnector)
+        self._wires = wires
         self._endpoint = endpoint
         self._headers = request_headers(endpoint, forwarded)
         self._fixed = fixed_fields(endpoint, forwarded)
         self._connect_timeout_s = connect_timeout_s
-        self._timeout = ClientTimeout(total=None, connect=connect_timeout_s)
 
     def carrying(self, headers: Mapping[str, str]) -> OpenAiSpeaker:
         """The same speaker, sending these headers too, except where the customer has set them."""
@@ -87,6 +74,7 @@ class OpenAiSpeaker:
             **self._headers,
             **{name: value for name, value in headers.items() if name.lower() not in own},
         }
+        loaded.__dict__.pop("_request_head", None)
         return loaded
 
     async def attempt(
@@ -96,16 +84,15 @@ class OpenAiSpeaker:
 
         Closing the generator, or cancelling the task that waits in it, closes the connection.
         """
-        response = await self._open(
-            request_body(self._fixed, self._endpoint.system_instruction, messages, options)
-        )
+        body = request_body(self._fixed, self._endpoint.system_instruction, messages, options)
+        wire = await self._borrowed()
         try:
-            decoder = await self._decoder_for(response, made_up_ids=f"call_{len(messages)}_")
-            content = response.content
+            head = await self._asked(wire, body)
+            decoder = await self._decoder_for(head, wire, made_up_ids=f"call_{len(messages)}_")
             while not decoder.done:
                 try:
-                    chunk = await (_tail(content) if decoder.answered else content.readany())
-                except (ClientError, OSError):
+                    chunk = await (_tail(wire) if decoder.answered else wire.read())
+                except OSError:
                     break  # the decoder knows whether the answer was complete by then
                 if not chunk:
                     break
@@ -113,45 +100,50 @@ class OpenAiSpeaker:
                 for piece in pieces:
                     yield piece
                 if pieces and len(chunk) < GATHER_BELOW_BYTES and not decoder.answered:
-                    await _gather(response)
-            await _reach_end(content)
+                    await wire.gather(GATHER_S)
+            await _reach_end(wire)
             for piece in decoder.close():
                 yield piece
         finally:
-            if not response.closed:  # read to its end it is, and its connection given back
-                response.close()
+            self._wires.give_back(wire)
 
     @cached_property
-    def _url(self) -> str:
-        """Where attempts go. Raises `BadAddress`, ValueError."""
-        url = completions_url(self._endpoint.base_url)
-        return parse(url).url if self._is_guarded else url
+    def _way(self) -> Way:
+        """Where attempts go. Raises `BadAddress`, `AddressRefused`, ValueError."""
+        return self._wires.way(completions_url(self._endpoint.base_url))
 
-    async def _open(self, body: bytes) -> ClientResponse:
+    @cached_property
+    def _request_head(self) -> bytes:
+        """The head of every attempt, up to its length. Raises ValueError."""
+        return post_head(self._way, self._headers)
+
+    async def _borrowed(self) -> Wire:
+        """An open connection, to be given back. Raises `InferenceFault`."""
         try:
-            return await self._session.post(
-                self._url,
-                data=body,
-                headers=self._headers,
-                allow_redirects=False,
-                timeout=self._timeout,
-            )
+            _ = self._request_head  # what cannot be sent needs no connection
+            return await self._wires.borrow(self._way.route, self._connect_timeout_s)
         except (BadAddress, AddressRefused) as fault:
             raise InferenceFault("address_refused", fault.message, retryable=False) from None
-        except (ClientError, OSError, ValueError) as error:
+        except (NoConnection, OSError, ValueError) as error:
             raise _connect_fault(error, self._connect_timeout_s) from None
 
-    async def _decoder_for(self, response: ClientResponse, *, made_up_ids: str) -> ChatDecoder:
+    async def _asked(self, wire: Wire, body: bytes) -> Head:
+        try:
+            return await wire.ask(b"%b%d\r\n\r\n%b" % (self._request_head, len(body), body))
+        except OSError as error:
+            raise _connect_fault(error, self._connect_timeout_s) from None
+
+    async def _decoder_for(self, head: Head, wire: Wire, *, made_up_ids: str) -> ChatDecoder:
         """The decoder of a good answer. Raises `InferenceFault` for any other."""
-        is_inner = isinstance(response, GuardedResponse) and response.comes_from_inside
+        is_inner = wire.comes_from_inside
         disclosure = Disclosure(secrets=self._endpoint.secrets, shows_text=not is_inner)
-        content_type = "another kind of body" if is_inner else response.headers.get("Content-Type", "")
-        encoding = response.headers.get("Content-Encoding", "identity").lower()
-        if response.status != 200:
+        content_type = "another kind of body" if is_inner else head.headers.get("content-type", "")
+        encoding = head.headers.get("content-encoding", "identity").lower()
+        if head.status != 200:
             raise fault_of_response(
-                response.status,
-                response.headers,
-                await _error_body(response) if encoding == "identity" else b"",
+                head.status,
+                head.headers,
+                await _error_body(wire) if encoding == "identity" else b"",
                 content_type,
                 disclosure=disclosure,
             )
@@ -163,58 +155,43 @@ class OpenAiSpeaker:
         )
 
 
-async def _gather(response: ClientResponse) -> None:
-    """Let words gather for `GATHER_S` in the kernel: a socket nobody listens to wakes nobody.
-
-    Nothing is waited for once the answer is here to its end.
-    """
-    transport = response.connection.transport if response.connection else None
-    if transport is None:
-        return
-    transport.pause_reading()
-    try:
-        await asyncio.sleep(GATHER_S)
-    finally:
-        if not transport.is_closing():
-            transport.resume_reading()
-
-
-async def _tail(content: StreamReader) -> bytes:
+async def _tail(wire: Wire) -> bytes:
     async with asyncio.timeout(TAIL_WAIT_S):
-        return await content.readany()
+        return await wire.read()
 
 
-async def _reach_end(content: StreamReader) -> None:
+async def _reach_end(wire: Wire) -> None:
     """Read the end of the body if it comes at once: only then is the connection used again."""
-    if not content.is_eof():
-        with suppress(ClientError, OSError):
+    if not wire.may_stay:
+        with suppress(OSError):
             async with asyncio.timeout(REUSE_WAIT_S):
-                await content.readany()
+                await wire.read()
 
 
-async def _error_body(response: ClientResponse) -> bytes:
-    try:
+async def _error_body(wire: Wire) -> bytes:
+    found = b""
+    with suppress(OSError):
         async with asyncio.timeout(ERROR_BODY_WAIT_S):
-            return await read_prefix(response.content, MAX_ERROR_BODY_BYTES)
-    except (ClientError, OSError):
-        return b""
+            while len(found) < MAX_ERROR_BODY_BYTES and (chunk := await wire.read()):
+                found += chunk
+    return found[:MAX_ERROR_BODY_BYTES]
 
 
 def _connect_fault(error: Exception, connect_timeout_s: float) -> InferenceFault:
     """Why there is no answer, without any address: the text may be about an inner one."""
-    if isinstance(error, ConnectionTimeoutError):
+    if isinstance(error, NoConnection):
         message = f"no connection to the endpoint within {connect_timeout_s:g} seconds"
         return InferenceFault("connect_failed", message, retryable=True)
-    if isinstance(error, ClientConnectorCertificateError):
+    if isinstance(error, ssl.SSLCertVerificationError):
         message = "the endpoint's TLS certificate is not valid for its name, or is not trusted"
         return InferenceFault("connect_failed", message, retryable=False)
-    if isinstance(error, ClientConnectorDNSError):
+    if isinstance(error, socket.gaierror):
         message = "the endpoint's name could not be looked up"
         return InferenceFault("connect_failed", message, retryable=True)
-    if isinstance(error, ClientResponseError):
+    if isinstance(error, MalformedAnswer):
         message = "the endpoint does not answer in HTTP"
         return InferenceFault("stream_malformed", message, retryable=True)
-    if isinstance(error, InvalidURL | ValueError):
+    if isinstance(error, ValueError):
         message = "the request cannot be sent: the endpoint's address or one of its headers is malformed"
         return InferenceFault("connect_failed", message, retryable=False)
     return InferenceFault("connect_failed", "the connection to the endpoint failed", retryable=True)

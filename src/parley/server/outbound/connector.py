@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import (
     ClientConnectionResetError,
     ClientRequest,
-    ClientResponse,
     ClientSession,
     ClientTimeout,
     DummyCookieJar,
@@ -18,7 +17,7 @@ from aiohttp import (
 )
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from parley.server.outbound.address import IpAddress, is_public, read_ip
+from parley.server.outbound.address import IpAddress, read_ip
 from parley.server.outbound.errors import AddressRefused
 from parley.server.outbound.guard import OutboundPolicy
 from parley.server.outbound.lookup import Lookup, SystemLookup
@@ -100,19 +99,6 @@ class GuardedConnector(TCPConnector):
         raise AddressRefused
 
 
-class GuardedResponse(ClientResponse):
-    """A response that knows whether it comes from inside, also when its connection is already gone."""
-
-    comes_from_inside: bool = True
-    """The peer is not public: one of the operator's exceptions, whose answers are not shown."""
-
-    async def start(self, connection: Connection) -> ClientResponse:
-        """Note the peer, then read the head of the answer."""
-        peer = peer_of(connection)
-        self.comes_from_inside = peer is None or not is_public(peer)
-        return await super().start(connection)
-
-
 def guarded_session(
     policy: OutboundPolicy,
     *,
@@ -133,7 +119,6 @@ def guarded_session(
     )
     return ClientSession(
         connector=connector,
-        response_class=GuardedResponse,
         cookie_jar=DummyCookieJar(),
         trust_env=False,
         auto_decompress=False,
