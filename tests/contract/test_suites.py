@@ -141,7 +141,7 @@ async def test_suite_is_told_whole_and_in_the_list_without_cases(
     assert (suite["next_run_at"], suite["last_skip"], suite["defaults"]) == (None, None, {})
     assert await ask("GET", f"/{suite['id']}") == suite
     [listed] = await ask("GET")
-    assert listed == {name: suite[name] for name in suite if name not in ("cases", "defaults")}
+    assert listed == {name: suite[name] for name in suite if name not in ("cases", "defaults", "script")}
 
 
 async def test_every_fault_of_a_body_is_named(ask: Any, tests: list[str], database: Database) -> None:

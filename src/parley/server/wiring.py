@@ -18,6 +18,12 @@ from parley.server.accounts.browser import SessionRules
 from parley.server.accounts.last_used import LastUsed
 from parley.server.accounts.pace import Pace
 from parley.server.agentic_tests.service import using_gateway
+from parley.server.apps.vault import AppVault
+from parley.server.attempts.gateway.player import GatewayPlayer
+from parley.server.attempts.gateway.webhooks import Webhooks
+from parley.server.attempts.ports import Players
+from parley.server.attempts.remote.player import RemotePlayer
+from parley.server.attempts.remote.talking import RemoteRules
 from parley.server.config import IntegratedLlmSetting, RetentionSettings, Settings
 from parley.server.conversation.hooks import HookMaker, NoHooks
 from parley.server.conversation.parties import PartyMaker
@@ -106,6 +112,8 @@ class Services:
     graders: Graders
     judges: Judges
     script_judges: ScriptJudges
+    players: Players
+    """Who plays scripted cases, by the kind of target."""
     grades: Grades
     scoring_poke: Poke
     """Wakes those who score posted results."""
@@ -178,6 +186,21 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     judges = Judges(llms, offer, clock, deadlines)
     script_judges = ScriptJudges(llms, offer, clock, deadlines)
     scoring_poke = Poke(queueing, prefix, SCORING)
+    gateways_player = GatewayPlayer(
+        pool=llms,
+        integrated=offer.integrated,
+        vault=vault,
+        judges=script_judges,
+        webhooks=Webhooks(
+            session=calls,
+            vault=HookVault(database, keyring),
+            clock=clock,
+            limits=hook_limits_of(settings),
+        ),
+        clock=clock,
+        deadlines=deadlines,
+    )
+    apps_player = RemotePlayer(database, AppVault(database, keyring), calls, clock, remote_rules_of(settings))
     limits = DirectLimits(
         wall_time_s=settings.run.wall_time_s,
         lease_s=settings.worker.lease_s,
@@ -221,6 +244,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         graders=Graders(CustomGrader(judges, scoring_poke)),
         judges=judges,
         script_judges=script_judges,
+        players={"gateway": gateways_player, "app": apps_player},
         grades=Grades(database, script_judges, GradeRules(per_minute=settings.api.grades_per_minute)),
         scoring_poke=scoring_poke,
         channel_rules=ChannelRules(keyring, policy),
@@ -242,9 +266,26 @@ def redis_pool(settings: Settings, timeout_s: float) -> ConnectionPool:
 
 def hook_caller_of(settings: Settings, calls: ClientSession, clock: SystemClock) -> HookCaller:
     """Who calls hooks, within the operator's bounds."""
+    return HookCaller(calls, clock, hook_limits_of(settings))
+
+
+def remote_rules_of(settings: Settings) -> RemoteRules:
+    """How long remote apps are waited for."""
+    apps = settings.apps
+    return RemoteRules(
+        call_s=apps.call_timeout_s,
+        full_s=apps.full_max_s,
+        unknown_s=apps.unknown_s,
+        lost_s=apps.lost_s,
+        attempt_s=apps.attempt_max_s,
+        wait_s=apps.wait_s,
+    )
+
+
+def hook_limits_of(settings: Settings) -> HookLimits:
+    """The operator's bounds of one call of a customer's address."""
     outbound = settings.outbound
-    limits = HookLimits(deadline_s=outbound.hook_timeout_s, max_bytes=outbound.hook_max_bytes)
-    return HookCaller(calls, clock, limits)
+    return HookLimits(deadline_s=outbound.hook_timeout_s, max_bytes=outbound.hook_max_bytes)
 
 
 def mailer_of(settings: Settings) -> Mailer | None:

@@ -32,6 +32,7 @@ def tick_of(services: Services, look_every_s: float = 0.0) -> SuiteTick:
         offer=services.offer,
         queue=services.queue,
         canceller=services.canceller,
+        attempts=services.scoring_poke,
         look_every_s=look_every_s,
     )
     return SuiteTick(services.database, means, 0.05)

@@ -11,7 +11,7 @@ def test_content_is_read_as_it_was_written_and_split_in_order() -> None:
     splits: tuple[list[str], ...] = (["smoke", "smoke", "nightly"], [], ["nightly"])
     content = Content(
         description="What has to hold.",
-        cases=tuple(simulated(*one) for one in zip(tests, splits, strict=True)),
+        simulated=tuple(simulated(*one) for one in zip(tests, splits, strict=True)),
         defaults={"repetitions": 3},
     )
     assert read(written(content)) == content

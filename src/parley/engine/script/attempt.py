@@ -242,7 +242,7 @@ class _Attempt:
             told = "The agent paused without a continuation, so nobody can resume it."
             self._fail("execute", "interrupt_without_continuation", told)
         if observation.type == "error":
-            self._fail("execute", "agent_error", "The agent ended the step with an error.")
+            self._fail("execute", "agent_error", _told_failure(observation))
         if observation.type == "cancelled" and not after_cancel:
             self._phases.cancel()
 
@@ -307,3 +307,10 @@ class _Attempt:
 
     def _tell(self, moment: Moment, phase: Phase | None = None, step: StepRecord | None = None) -> None:
         self._tell_as(moment, self._draft.record(self._clock.monotonic_s()), phase, step)
+
+
+def _told_failure(observation: Observation) -> str:
+    """That the agent ended with an error, and which, if its last event says so."""
+    last = observation.events[-1] if observation.events else None
+    why = last.text if last and last.type == "error" and last.text else ""
+    return f"The agent ended the step with an error. {why}".rstrip()

@@ -58,6 +58,7 @@ ROUTERS: tuple[APIRouter, ...] = (
 LARGE_BODIES: tuple[re.Pattern[str], ...] = (
     re.compile(rf"/api/v1{PLANE}/runs/[^/]+/results"),
     re.compile(rf"/api/v1{PLANE}/datasets(/[^/]+)?"),
+    re.compile(r"/api/v1/suites(/[^/]+)?"),
     re.compile(r"/api/v1/evals/(grades|runs)"),
 )
 """Whole paths that take results or suites, up to `PARLEY_API_LARGE_BODY_MAX_BYTES`."""

@@ -38,6 +38,16 @@ async def queue(session: Session, scope: AccountScope, new: NewAttempt) -> Attem
     return await AttemptRepository(session, scope).add(row_of(scope, new, result.id))
 
 
+async def has_free_slot(session: Session, scope: AccountScope) -> bool:
+    """Whether the account's plan lets one more be under way. The caller holds the account's row."""
+    return await AttemptRepository(session, scope).free_slots(scope.account_id) > 0
+
+
+async def cancel_attempts(session: Session, scope: AccountScope, evaluation_id: UUID) -> None:
+    """Ask for the end of every open attempt of an evaluation; workers end them within seconds."""
+    await AttemptRepository(session, scope).cancel(scope.account_id, evaluation_id)
+
+
 def row_of(scope: AccountScope, new: NewAttempt, result_id: UUID) -> Attempt:
     """The row of an attempt that waits."""
     return Attempt(

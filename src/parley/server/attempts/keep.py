@@ -112,11 +112,15 @@ class Funds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """What one inference costs: US dollars, never negative, who used it and what."""
+    """What one inference costs: US dollars, never negative, who used it and what.
+
+    `name` stands for the llm where the account knows it by another than its provider's.
+    """
 
     amount: Decimal
     role: str
     usage: Usage
+    name: str | None = None
 
 
 async def charge(database: Database, held: Held, seq: int, one: Charge) -> Funds:
@@ -126,7 +130,7 @@ async def charge(database: Database, held: Held, seq: int, one: Charge) -> Funds
         seq,
         one.amount,
         one.role,
-        one.usage.model,
+        one.name or one.usage.model,
         one.usage.prompt_tokens,
         one.usage.cached_prompt_tokens,
         one.usage.completion_tokens,

@@ -49,6 +49,19 @@ async def keep_plan(session: Session, scope: AccountScope, evaluation_id: UUID, 
     return await PlanRepository(session, scope).add(row)
 
 
+async def target_of(session: Session, scope: AccountScope, evaluation_id: UUID) -> dict[str, Any]:
+    """The frozen target of an evaluation. Raises RuntimeError where there is none."""
+    found = await PlanRepository(session, scope).target(evaluation_id)
+    if found is None:
+        raise RuntimeError(f"evaluation {evaluation_id} has scripted cases and no plan for them")
+    return found
+
+
+def is_integrated_target(target: Mapping[str, Any]) -> bool:
+    """Whether a frozen target is an integrated llm, which plans limit."""
+    return bool(target.get("gateway", {}).get("kind") == "integrated")
+
+
 def identity_in(judge: Mapping[str, Any] | None) -> JudgeIdentity | None:
     """The identity in a plan's `judge`."""
     return None if judge is None else JudgeIdentity.of_wire(judge["identity"])

@@ -83,3 +83,8 @@ class PlanRepository(Repository[ScriptPlan]):
         """The plan of an evaluation."""
         statement = self.rows().where(ScriptPlan.evaluation_id == evaluation_id)
         return cast("ScriptPlan | None", await self.session.scalar(statement))
+
+    async def target(self, evaluation_id: UUID) -> dict[str, Any] | None:
+        """The target of an evaluation, without the suite."""
+        statement = self.narrow(select(ScriptPlan.target)).where(ScriptPlan.evaluation_id == evaluation_id)
+        return cast("dict[str, Any] | None", await self.session.scalar(statement))

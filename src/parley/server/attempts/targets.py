@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from parley.engine.checks.faults import CheckRefused
+from parley.engine.checks.schema import read_schema
 from parley.engine.script.faults import Problem, SuiteInvalid
 from parley.engine.script.reading import problems_of
 from parley.engine.script.rubric import ToolVisibility
@@ -199,12 +201,12 @@ def read_target(data: object) -> SuiteTarget:
     except ValidationError as error:
         raise SuiteInvalid(problems_of(error, shape)) from None
     if isinstance(target, GatewayTarget):
-        _refuse_repeated(target)
+        _refuse_unsound(target)
     return target
 
 
-def _refuse_repeated(target: GatewayTarget) -> None:
-    problems = []
+def _refuse_unsound(target: GatewayTarget) -> None:
+    problems = list(_unsound_schemas(target))
     named: Mapping[str, list[str]] = {
         "tools": [tool.name for tool in target.tools],
         "responders": [responder.name for responder in target.responders],
@@ -217,6 +219,15 @@ def _refuse_repeated(target: GatewayTarget) -> None:
         ]
     if problems:
         raise SuiteInvalid(problems)
+
+
+def _unsound_schemas(target: GatewayTarget) -> Iterator[Problem]:
+    for at, output in enumerate(target.outputs):
+        try:
+            read_schema(output.json_schema)
+        except CheckRefused as refused:
+            inner = f".{refused.path}" if refused.path else ""
+            yield Problem(f"outputs[{at}].jsonSchema{inner}", refused.problem)
 
 
 def frozen_facts(target: Mapping[str, Any]) -> SuiteTarget:

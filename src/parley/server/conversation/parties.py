@@ -87,7 +87,7 @@ class PartyMaker:
         if secrets is None:
             raise TargetGone
         endpoint = endpoint_from(target.facts, secrets)
-        return self._pool.customer_speaker(endpoint, forwarded), _deadlines_of(target.facts, self._deadlines)
+        return self._pool.customer_speaker(endpoint, forwarded), deadlines_of(target.facts, self._deadlines)
 
 
 def prices_of(snapshot: Snapshot) -> dict[Speaking, Prices]:
@@ -115,7 +115,8 @@ def tariff_of(snapshot: Snapshot, multiplier: Decimal, *, metered: bool) -> Tari
     )
 
 
-def _deadlines_of(facts: Mapping[str, Any], default: Deadlines) -> Deadlines:
+def deadlines_of(facts: Mapping[str, Any], default: Deadlines) -> Deadlines:
+    """The deadlines of a gateway's own, `default` where it says nothing."""
     return Deadlines(
         first_piece_s=facts.get("first_token_timeout_s") or default.first_piece_s,
         idle_s=facts.get("idle_timeout_s") or default.idle_s,

@@ -45,6 +45,12 @@ class HookVault:
             raise RunGone
         return self._opened(decided[0], account_id, run_id)
 
+    async def key_of(self, account_id: UUID) -> str | None:
+        """The account's key as it is now; None if it has none. Raises `UnsealError`, `DatabaseAway`."""
+        async with self._database.raw() as connection:
+            sealed = await repository.key_of(connection, account_id)
+        return None if sealed is None else self._keyring.open(sealed, place_of_key(account_id))
+
     async def _made(self, sealed_key: bytes, account_id: UUID, run_id: UUID) -> bytes:
         key = self._keyring.open(sealed_key, place_of_key(account_id))
         async with self._hashing:

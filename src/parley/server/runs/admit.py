@@ -1,7 +1,7 @@
 """Slots: which pending runs may go to a worker. Oldest first, as many as the plan lets run at once.
 
-A run holds a slot from its admission to its end. Only admitted runs are ever brought to workers, so a
-backlog, however long, costs its own account time and nobody else.
+A run holds a slot from its admission to its end, as an attempt at a scripted case does. Only admitted runs
+are ever brought to workers, so a backlog, however long, costs its own account time and nobody else.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ WITH slots AS (
                SELECT count(*) FROM runs
                 WHERE runs.account_id = accounts.id
                   AND runs.state IN ('pending', 'running') AND runs.admitted_at IS NOT NULL
+           ) - (
+               SELECT count(*) FROM attempts
+                WHERE attempts.account_id = accounts.id AND attempts.state IN ('queued', 'running')
            ) AS free
       FROM accounts JOIN plans ON plans.code = accounts.plan
      WHERE accounts.id = :account_id
@@ -55,6 +58,9 @@ SELECT waiting.account_id
            SELECT count(*) FROM runs
             WHERE runs.account_id = waiting.account_id
               AND runs.state IN ('pending', 'running') AND runs.admitted_at IS NOT NULL
+       ) + (
+           SELECT count(*) FROM attempts
+            WHERE attempts.account_id = accounts.id AND attempts.state IN ('queued', 'running')
        )
  LIMIT :limit
 """)

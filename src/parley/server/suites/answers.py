@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from parley.engine.script.revision import suite_revision
+from parley.engine.script.shapes import Suite
 from parley.server.agentic_tests.schedule import sentence
-from parley.server.db.tables import Suite
+from parley.server.db.tables import Suite as SuiteRow
 from parley.server.suites import content
 from parley.server.suites.content import Content, SuiteCase
 from parley.server.suites.schemas import CaseReply, SkippedStart, SuiteDetail, SuiteLine
 from parley.server.suites.service import Described
 
 
-def line(row: Suite) -> SuiteLine:
+def line(row: SuiteRow) -> SuiteLine:
     """A suite in a list."""
     return SuiteLine(**_facts(row, content.read(row.content)))
 
@@ -21,21 +23,32 @@ def detail(described: Described) -> SuiteDetail:
     """A whole suite."""
     cases = [_case(case, described) for case in described.content.cases]
     return SuiteDetail(
-        **_facts(described.row, described.content), cases=cases, defaults=dict(described.content.defaults)
+        **_facts(described.row, described.content),
+        cases=cases,
+        script=_script(described.content),
+        defaults=dict(described.content.defaults),
     )
 
 
 def _case(case: SuiteCase, described: Described) -> CaseReply:
+    is_test = case.kind == "simulated"
+    name = described.names.get(case.test_id) if is_test else case.body.get("name") or case.id
     return CaseReply(
         id=case.id,
         kind=case.kind,
-        test_id=case.test_id,
-        name=described.names.get(case.test_id),
+        test_id=case.test_id if is_test else None,
+        name=name,
         splits=list(case.splits),
     )
 
 
-def _facts(row: Suite, read: Content) -> dict[str, Any]:
+def _script(read: Content) -> dict[str, Any] | None:
+    if read.script is None:
+        return None
+    return {**read.script, "revision": suite_revision(Suite.of_wire(read.script["suite"]))}
+
+
+def _facts(row: SuiteRow, read: Content) -> dict[str, Any]:
     return {
         "id": row.id,
         "name": row.name,
@@ -53,7 +66,7 @@ def _facts(row: Suite, read: Content) -> dict[str, Any]:
     }
 
 
-def _last_skip(row: Suite) -> SkippedStart | None:
+def _last_skip(row: SuiteRow) -> SkippedStart | None:
     if row.last_skip_due_at is None or row.last_skip_reason is None:
         return None
     return SkippedStart(due_at=row.last_skip_due_at, reason=row.last_skip_reason)

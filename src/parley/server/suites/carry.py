@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from parley.engine.script.shapes import Case
 from parley.server.agentic_tests.service import load_for_run
+from parley.server.attempts.begin import NewAttempt, cancel_attempts, has_free_slot, queue
+from parley.server.attempts.plans import is_integrated_target, target_of
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.definitions.offer import Offer
@@ -18,6 +21,8 @@ from parley.server.evaluations.finish import finalize
 from parley.server.evaluations.new import NewResult, Score, skipped
 from parley.server.kit.ids import new_id
 from parley.server.queue.jobs import RunQueue
+from parley.server.queue.pokes import Poke
+from parley.server.quotas.gate import Wanted, enter, spend
 from parley.server.runs.cancel import Canceller
 from parley.server.runs.start import NewRun, start
 from parley.server.suites.freeze import thawed
@@ -35,11 +40,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """What evaluations are carried out with. `look_every_s`: how often one that waits is looked at."""
+    """What evaluations are carried out with. `look_every_s`: how often one that waits is looked at.
+
+    `attempts` wakes those who play scripted cases.
+    """
 
     offer: Offer
     queue: RunQueue
     canceller: Canceller
+    attempts: Poke
     look_every_s: float
 
 
@@ -77,11 +86,15 @@ async def put_off_broken(session: Session, key: Key) -> None:
 async def _start_next(session: Session, scope: AccountScope, means: Means, key: Key, seed: int) -> bool:
     """Start the run of the next case, or skip the case if it cannot be started; False without quota."""
     progress = ProgressRepository(session, scope)
-    [owed] = await progress.owed(key, 1)
+    found = await progress.owed(key, 1, locked_too=False)
+    if not found:
+        await progress.put_off(key, means.look_every_s)  # locks are taken; those who hold them will end
+        return False
+    [owed] = found
     try:
         # What a refused start did is taken back; the refusal is kept as the case's result.
         async with session.begin_nested():
-            await _start(session, scope, means, key, owed, seed)
+            has_begun = await _start(session, scope, means, key, owed, seed)
     except QuotaExhausted as refused:
         await progress.put_off(key, refused.retry_after_s or means.look_every_s)
         return False
@@ -92,13 +105,51 @@ async def _start_next(session: Session, scope: AccountScope, means: Means, key: 
     except ServerError as refused:
         _log.info("evaluation %s: case %s is skipped: %s", key.evaluation_id, owed.case_id, refused.code)
         await _keep(session, scope, key, [owed], _refused(refused))
-    return True
+        return True
+    if not has_begun:
+        await progress.put_off(key, means.look_every_s)
+    return has_begun
 
 
 async def _start(
     session: Session, scope: AccountScope, means: Means, key: Key, owed: Owed, seed: int
+) -> bool:
+    """Begin a case; False without a free slot for one that does not wait for it by itself."""
+    kind, content = await ProgressRepository(session, scope).case(key, owed.case_id)
+    if kind == "scripted":
+        return await _start_attempt(session, scope, means, key, owed, Case.of_wire(content))
+    await _start_run(session, scope, means, key, owed, seed, content)
+    return True
+
+
+async def _start_attempt(
+    session: Session, scope: AccountScope, means: Means, key: Key, owed: Owed, case: Case
+) -> bool:
+    entrant = await enter(session, scope.account_id)
+    if not await has_free_slot(session, scope):
+        return False
+    target = await target_of(session, scope, key.evaluation_id)
+    await spend(session, entrant, Wanted(resources=0, is_integrated=is_integrated_target(target)))
+    new = NewAttempt(
+        evaluation_id=key.evaluation_id,
+        case=case,
+        repetition=owed.repetition,
+        target=target["asked"]["type"],
+    )
+    await queue(session, scope, new)
+    session.after_commit(means.attempts.give)
+    return True
+
+
+async def _start_run(
+    session: Session,
+    scope: AccountScope,
+    means: Means,
+    key: Key,
+    owed: Owed,
+    seed: int,
+    content: Mapping[str, Any],
 ) -> None:
-    _, content = await ProgressRepository(session, scope).case(key, owed.case_id)
     test_id, external_user_id, snapshot = thawed(content)
     # Holds the test against its deletion, and sees that it can still be played.
     await load_for_run(session, scope, means.offer, test_id)
@@ -120,7 +171,7 @@ async def _start(
 async def _skip_rest(session: Session, scope: AccountScope, key: Key) -> None:
     """At the budget: what has not begun is skipped, what runs goes on to its end."""
     why = skipped("budget_spent", "The budget was spent before this case was begun.")
-    while owed := await ProgressRepository(session, scope).owed(key, MOST_SKIPPED):
+    while owed := await ProgressRepository(session, scope).owed(key, MOST_SKIPPED, locked_too=True):
         if not await _keep(session, scope, key, owed, why):
             return
     await finalize(session, scope, key.evaluation_id)
@@ -142,6 +193,7 @@ async def _cancel_runs(session: Session, scope: AccountScope, means: Means, key:
     for test_id, run_id in await ProgressRepository(session, scope).open_runs(key):
         with contextlib.suppress(NotFound):  # the test was deleted, which cancels its runs
             await means.canceller.cancel(session, scope, test_id, run_id)
+    await cancel_attempts(session, scope, key.evaluation_id)
 
 
 def _refused(refused: ServerError) -> Score:

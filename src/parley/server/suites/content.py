@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
-CaseKind: TypeAlias = Literal["simulated"]
+CaseKind: TypeAlias = Literal["simulated", "scripted"]
 """Each kind has its own body; `freeze` knows what to make of it."""
 
 
@@ -31,18 +31,38 @@ class Content:
     """The whole of a suite but its name and schedule. `defaults` hold for starts that leave them out."""
 
     description: str | None
-    cases: tuple[SuiteCase, ...]
+    simulated: tuple[SuiteCase, ...]
+    script: Mapping[str, Any] | None = None
+    """The scripted part, as `script.StoredScript` writes it."""
     defaults: Mapping[str, Any]
+
+    @property
+    def cases(self) -> tuple[SuiteCase, ...]:
+        """All cases: the simulated ones, then the scripted ones."""
+        return (*self.simulated, *self.scripted)
+
+    @property
+    def scripted(self) -> tuple[SuiteCase, ...]:
+        """The cases of the script; what is tried stands in the body."""
+        if self.script is None:
+            return ()
+        return tuple(
+            SuiteCase(id=case["id"], kind="scripted", splits=tuple(case["splits"]), body=case)
+            for case in self.script["suite"]["cases"]
+        )
 
     @property
     def splits(self) -> list[str]:
         """Every split that a case names, in the order of the cases."""
         return list(dict.fromkeys(split for case in self.cases for split in case.splits))
 
-    def of_split(self, split: str | None) -> list[tuple[int, SuiteCase]]:
-        """The cases of a split, or all, each with its place in the suite."""
+    def of_split(
+        self, split: str | None, case_ids: Sequence[str] | None = None
+    ) -> list[tuple[int, SuiteCase]]:
+        """The cases of a split, or all, of those named if any are; each with its place in the suite."""
         placed = enumerate(self.cases)
-        return [(index, case) for index, case in placed if split is None or split in case.splits]
+        of_split = [(index, case) for index, case in placed if split is None or split in case.splits]
+        return [one for one in of_split if case_ids is None or one[1].id in case_ids]
 
 
 def simulated(test_id: UUID, splits: Sequence[str]) -> SuiteCase:
@@ -61,8 +81,9 @@ def written(content: Content) -> dict[str, Any]:
         "description": content.description,
         "cases": [
             {"id": case.id, "kind": case.kind, "splits": list(case.splits), "body": dict(case.body)}
-            for case in content.cases
+            for case in content.simulated
         ],
+        "script": None if content.script is None else dict(content.script),
         "defaults": dict(content.defaults),
     }
 
@@ -71,9 +92,10 @@ def read(value: Mapping[str, Any]) -> Content:
     """The content that `written` wrote."""
     return Content(
         description=value["description"],
-        cases=tuple(
+        simulated=tuple(
             SuiteCase(id=case["id"], kind=case["kind"], splits=tuple(case["splits"]), body=case["body"])
             for case in value["cases"]
         ),
+        script=value.get("script"),
         defaults=value["defaults"],
     )

@@ -29,16 +29,19 @@ from parley.server.kit.ids import new_id
 from parley.server.kit.provide import provided
 from parley.server.kit.requests import PagingDep, PathId, room_router
 from parley.server.kit.schemas import Listing, Reply
+from parley.server.outbound.guard import OutboundPolicy
 from parley.server.suites import service
 from parley.server.suites.answers import detail, line
 from parley.server.suites.begin import begin_evaluation
 from parley.server.suites.schemas import StartEvaluation, SuiteChange, SuiteCreate, SuiteDetail, SuiteLine
+from parley.server.suites.service import Rules
 
 router = room_router("/suites", "suites")
 
 Reader: TypeAlias = Annotated[Caller, requires("tests:read")]
 Writer: TypeAlias = Annotated[Caller, requires("evaluations:write")]
 OfferDep: TypeAlias = Annotated[Offer, provided(Offer)]
+PolicyDep: TypeAlias = Annotated[OutboundPolicy, provided(OutboundPolicy)]
 
 _REFUSED = (PublicKeyRefused, ScopeMissing, NotFound)
 
@@ -57,10 +60,11 @@ async def list_suites(caller: Reader, session: SessionDep, paging: PagingDep) ->
     responses=answers_with(InvalidRequest, PublicKeyRefused, ScopeMissing),
 )
 async def create_suite(
-    caller: Writer, session: SessionDep, offer: OfferDep, body: SuiteCreate
+    caller: Writer, session: SessionDep, offer: OfferDep, policy: PolicyDep, body: SuiteCreate
 ) -> Reply[SuiteDetail]:
-    """Makes a suite of the account's tests. A body with faults is answered with all of them."""
-    row = await service.create(session, caller.scope, offer.integrated, body)
+    """Makes a suite of the account's tests, of scripted cases, or of both. A body with faults is answered
+    with all of them."""
+    row = await service.create(session, caller.scope, Rules(integrated=offer.integrated, policy=policy), body)
     return Reply(data=detail(await service.found(session, caller.scope, row.id)))
 
 
@@ -72,11 +76,17 @@ async def read_suite(suite_id: PathId, caller: Reader, session: SessionDep) -> R
 
 @router.patch("/{suite_id}", summary="Change a suite", responses=answers_with(InvalidRequest, *_REFUSED))
 async def change_suite(
-    suite_id: PathId, caller: Writer, session: SessionDep, offer: OfferDep, body: SuiteChange
+    suite_id: PathId,
+    caller: Writer,
+    session: SessionDep,
+    offer: OfferDep,
+    policy: PolicyDep,
+    body: SuiteChange,
 ) -> Reply[SuiteDetail]:
-    """Changes only what is sent. Lists and objects are replaced; null clears `description` and `cron`.
-    Evaluations that have begun keep what they began with."""
-    row = await service.change(session, caller.scope, offer.integrated, suite_id, body)
+    """Changes only what is sent. Lists and objects are replaced; null clears `description`, `cron` and
+    `script`. Evaluations that have begun keep what they began with."""
+    rules = Rules(integrated=offer.integrated, policy=policy)
+    row = await service.change(session, caller.scope, rules, suite_id, body)
     await session.refresh(row)
     return Reply(data=detail(await service.found(session, caller.scope, suite_id)))
 

@@ -20,6 +20,8 @@ from parley.server.definitions.snapshot import Snapshot, Target, snapshot
 from parley.server.errors import InvalidRequest, NotFound
 from parley.server.evaluations.new import NewCase
 from parley.server.suites.content import SuiteCase
+from parley.server.suites.frozen_script import scripted_case
+from parley.server.suites.script import StoredScript
 from parley.server.suites.service import UNKNOWN_TEST
 
 
@@ -29,16 +31,21 @@ async def frozen(
     offer: Offer,
     cases: Sequence[tuple[int, SuiteCase]],
     target: Target | None,
+    script: StoredScript | None = None,
+    repetitions: int | None = None,
 ) -> list[NewCase]:
     """The cases as they stand now, each with its place in the suite; tried against `target` if it is given.
 
-    The tests cannot change before the transaction ends. Raises `InvalidRequest` naming those that are
-    gone, `LlmsNotConfigured`.
+    `script` holds the scripted ones, `repetitions` is what was asked for of all. The tests cannot change
+    before the transaction ends. Raises `InvalidRequest` naming those that are gone, `LlmsNotConfigured`.
     """
     found: dict[int, NewCase] = {}
     faults = []
     # In one order, whatever the suite's: transactions that hold several tests never wait crosswise.
     for index, case in sorted(cases, key=lambda placed: placed[1].id):
+        if case.kind == "scripted" and script is not None:
+            found[index] = scripted_case(index, script.suite.case(case.id), script, repetitions)
+            continue
         try:
             basis = await load_for_run(session, scope, offer, case.test_id)
         except NotFound:

@@ -1,4 +1,4 @@
-"""SQL of suites and of the evaluations that are carried out. Runs and results are read here, never written.
+"""SQL of suites and of the evaluations that are carried out. Runs, attempts and results are only read here.
 
 Every statement reads the database's clock; a row that is held is skipped by every other worker.
 """
@@ -43,31 +43,41 @@ UPDATE suite_progress SET looked_at_from = clock_timestamp() + make_interval(sec
 _LET_GO = text("DELETE FROM suite_progress WHERE account_id = :account_id AND evaluation_id = :evaluation_id")
 
 _STANDING = text("""
-SELECT evaluations.state, evaluations.options, evaluations.case_count * evaluations.repetitions AS expected,
+SELECT evaluations.state, evaluations.options,
+       coalesce(evaluations.expected_count, evaluations.case_count * evaluations.repetitions) AS expected,
        count(results.id) AS begun,
        count(results.id) FILTER (WHERE results.status = 'pending') AS open,
-       coalesce(sum(CASE WHEN results.status = 'pending' THEN runs.cost ELSE results.cost END), 0) AS spent,
-       count(runs.id) FILTER (WHERE runs.state IN ('pending', 'running')) AS open_runs
+       coalesce(sum(CASE WHEN results.status = 'pending' THEN coalesce(runs.cost, attempts.charged)
+                         ELSE results.cost END), 0) AS spent,
+       count(runs.id) FILTER (WHERE runs.state IN ('pending', 'running'))
+       + count(attempts.id) FILTER (WHERE attempts.state IN ('queued', 'running')) AS open_runs
   FROM evaluations
   LEFT JOIN case_results AS results
     ON results.account_id = evaluations.account_id AND results.evaluation_id = evaluations.id
   LEFT JOIN runs ON runs.account_id = results.account_id AND runs.id = results.run_id
+  LEFT JOIN attempts ON attempts.account_id = results.account_id AND attempts.result_id = results.id
  WHERE evaluations.account_id = :account_id AND evaluations.id = :evaluation_id
  GROUP BY evaluations.account_id, evaluations.id
 """)
 
 # All cases once before any of them again: whatever stops an evaluation early, it has seen most of them.
+# A case whose lock is taken is not in turn, so that it keeps no place from the others.
 _OWED = text("""
 SELECT cases.case_id, places.repetition
   FROM evaluations
   JOIN evaluation_cases AS cases
     ON cases.account_id = evaluations.account_id AND cases.evaluation_id = evaluations.id
- CROSS JOIN LATERAL generate_series(1, evaluations.repetitions) AS places (repetition)
+ CROSS JOIN LATERAL generate_series(1, coalesce(cases.repetitions, evaluations.repetitions))
+       AS places (repetition)
  WHERE evaluations.account_id = :account_id AND evaluations.id = :evaluation_id
    AND NOT EXISTS (
        SELECT FROM case_results AS results
         WHERE results.account_id = cases.account_id AND results.evaluation_id = cases.evaluation_id
           AND results.case_id = cases.case_id AND results.repetition = places.repetition)
+   AND (:locked_too OR cases.kind <> 'scripted' OR NOT EXISTS (
+       SELECT FROM attempts
+        WHERE attempts.account_id = cases.account_id AND attempts.evaluation_id = cases.evaluation_id
+          AND attempts.state IN ('queued', 'running') AND attempts.lock = cases.content ->> 'lock'))
  ORDER BY places.repetition, cases.index, cases.case_id LIMIT :limit
 """)
 
@@ -244,9 +254,10 @@ class ProgressRepository(Repository[SuiteProgress]):
             seed=row.options["seed"],
         )
 
-    async def owed(self, key: Key, limit: int) -> list[Owed]:
+    async def owed(self, key: Key, limit: int, *, locked_too: bool) -> list[Owed]:
         """Up to `limit` places without a result, in the order in which they are begun."""
-        rows = await self.session.execute(_OWED, key.values | {"limit": limit})
+        values = key.values | {"limit": limit, "locked_too": locked_too}
+        rows = await self.session.execute(_OWED, values)
         return [Owed(case_id=row.case_id, repetition=row.repetition) for row in rows]
 
     async def case(self, key: Key, case_id: str) -> tuple[str, dict[str, Any]]:

@@ -15,7 +15,9 @@ from parley.server.kit.strictjson import MAX_EXACT_INT
 from parley.server.kit.text import is_storable
 
 MOST_CASES = 500
-"""Cases of a suite (product contract)."""
+"""Simulated cases of a suite (product contract); scripted ones are bounded by their own shapes."""
+LONGEST_SCRIPT = 2_000_000
+"""Characters of a script's text."""
 MOST_SPLITS = 20
 """Splits of one case."""
 MOST_REPETITIONS = 20
@@ -40,6 +42,7 @@ def _schedule(value: str) -> str:
 
 Storable = AfterValidator(_storable)
 Split: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=100), Visible, Storable]
+CaseId: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=256), Storable]
 Source: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=256), Visible, Storable]
 """Where the code under test comes from: a commit, a branch, a pull request."""
 SuiteName: TypeAlias = Annotated[NameIn, Storable]
@@ -57,7 +60,22 @@ class SimulatedCase(Body):
     )
 
 
-GivenCases: TypeAlias = Annotated[list[SimulatedCase], Field(min_length=1, max_length=MOST_CASES)]
+GivenCases: TypeAlias = Annotated[list[SimulatedCase], Field(max_length=MOST_CASES)]
+
+
+class ScriptBody(Body):
+    """The scripted part of a suite. Names within are camelCase, as in docs/reference/scripted-suites.md."""
+
+    suite: dict[str, Any] | Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_SCRIPT)] = (
+        Field(description="A scripted suite, or its YAML or JSON text.")
+    )
+    target: dict[str, Any] = Field(
+        description="What plays it: `{type: gateway, ...}`, `{type: app, app}` or `{type: process}`."
+    )
+    judge: Literal["service", "app"] = Field(default="service", description="Who judges the criteria.")
+    profile: Literal["low", "medium", "high"] = Field(
+        default="low", description="Whose judge it is, where the service judges."
+    )
 
 
 class HowToRun(Body):
@@ -85,6 +103,12 @@ class HowToRun(Body):
 class StartEvaluation(HowToRun):
     """The body of a start; what is left out is taken from the suite's `defaults`."""
 
+    cases: Annotated[list[CaseId], Field(min_length=1, max_length=MOST_CASES)] | None = Field(
+        default=None, description="Only these cases. Such an evaluation is compared with its like alone."
+    )
+    judge: Literal["service", "app"] | None = Field(
+        default=None, description="Who judges scripted cases; by default as the suite says."
+    )
     commit: Source | None = None
     branch: Source | None = None
     pull_request: Source | None = None
@@ -95,7 +119,10 @@ class SuiteCreate(Body):
 
     name: SuiteName
     description: Description | None = None
-    cases: GivenCases
+    cases: GivenCases = Field(default=[], description="Agentic tests of the account.")
+    script: ScriptBody | None = Field(
+        default=None, description="Scripted cases, beside the simulated ones or alone."
+    )
     defaults: HowToRun = Field(
         default=HowToRun(), description="For scheduled evaluations, and for starts that leave them out."
     )
@@ -109,6 +136,7 @@ class SuiteChange(Body):
     name: SuiteName | None = None
     description: Description | None = None
     cases: GivenCases | None = None
+    script: ScriptBody | None = None
     defaults: HowToRun | None = None
     cron: Cron | None = None
     enabled: bool | None = None
@@ -118,9 +146,9 @@ class CaseReply(Answer):
     """A case of a suite."""
 
     id: str = Field(description="The case's id in every evaluation: of a simulated case, its test's.")
-    kind: Literal["simulated"]
-    test_id: UUID
-    name: str | None = Field(description="The test's name as of now; null if it was deleted.")
+    kind: Literal["simulated", "scripted"]
+    test_id: UUID | None = Field(description="Of a simulated case.")
+    name: str | None = Field(description="Of a simulated case its test's as of now, null if it was deleted.")
     splits: list[str]
 
 
@@ -153,4 +181,7 @@ class SuiteDetail(SuiteLine):
     """A whole suite."""
 
     cases: list[CaseReply]
+    script: dict[str, Any] | None = Field(
+        description="The scripted part: `suite`, `target`, `judge`, `profile` and the suite's `revision`."
+    )
     defaults: dict[str, Any]

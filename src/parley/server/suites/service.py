@@ -9,7 +9,9 @@ from uuid import UUID
 
 from sqlalchemy import func
 
+from parley.engine.script.faults import SuiteInvalid
 from parley.server.agentic_tests.targets import UNKNOWN_TARGET, find_target
+from parley.server.attempts.targets import AppTarget, GatewayTarget
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.db.tables import Suite
@@ -19,14 +21,17 @@ from parley.server.kit.ids import new_id
 from parley.server.kit.paging import Paging
 from parley.server.kit.schemas import PageInfo
 from parley.server.llm.integrated import IntegratedLlms
+from parley.server.outbound.guard import OutboundPolicy
 from parley.server.suites import content
 from parley.server.suites.content import Content
 from parley.server.suites.repository import SuiteRepository
-from parley.server.suites.schemas import HowToRun, SimulatedCase, SuiteChange, SuiteCreate
+from parley.server.suites.schemas import HowToRun, ScriptBody, SimulatedCase, SuiteChange, SuiteCreate
+from parley.server.suites.script import StoredScript, read_script
 
 UNKNOWN_TEST = "is not a test of this account"
 """One wording for unknown and foreign ones, so that nobody can probe other accounts."""
 UNKNOWN_SPLIT = "is not a split of this suite"
+UNKNOWN_APP = "is not an app of this account"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,16 +43,25 @@ class Described:
     names: dict[UUID, str]
 
 
-async def create(
-    session: Session, scope: AccountScope, integrated: IntegratedLlms, body: SuiteCreate
-) -> Suite:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What suites are checked against."""
+
+    integrated: IntegratedLlms
+    policy: OutboundPolicy
+
+
+async def create(session: Session, scope: AccountScope, rules: Rules, body: SuiteCreate) -> Suite:
     """Store a suite. Raises `InvalidRequest` with every fault; then nothing is stored."""
+    script, faults = _script(body.script, rules)
     made = Content(
         description=body.description,
-        cases=tuple(content.simulated(case.test_id, case.splits) for case in body.cases),
+        simulated=tuple(content.simulated(case.test_id, case.splits) for case in body.cases),
+        script=None if script is None else script.written(),
         defaults=defaults_of(body.defaults),
     )
-    await _require_sound(session, scope, integrated, made, body.cases, ())
+    faults += await _faulty_target(session, scope, rules, script)
+    await _require_sound(session, scope, rules, made, body.cases, faults)
     row = Suite(account_id=scope.account_id, id=new_id(), name=body.name, content=content.written(made))
     row.cron, row.enabled = body.cron, body.enabled
     await _reschedule(session, scope, row)
@@ -55,7 +69,7 @@ async def create(
 
 
 async def change(
-    session: Session, scope: AccountScope, integrated: IntegratedLlms, suite_id: UUID, body: SuiteChange
+    session: Session, scope: AccountScope, rules: Rules, suite_id: UUID, body: SuiteChange
 ) -> Suite:
     """Change what a body sends. Raises `NotFound`, or `InvalidRequest` with every fault.
 
@@ -63,9 +77,12 @@ async def change(
     """
     row = await _live(session, scope, suite_id, lock=True)
     sent, before = body.model_fields_set, content.read(row.content)
-    made = _changed(before, body)
-    await _require_sound(session, scope, integrated, made, body.cases, _nulls(body))
-    if made.cases != before.cases:
+    script, faults = _script(body.script, rules)
+    made = _changed(before, body, script)
+    faults += [(name, "must not be null") for name in sorted(_nulls(body))]
+    faults += await _faulty_target(session, scope, rules, script)
+    await _require_sound(session, scope, rules, made, body.cases, faults)
+    if (made.simulated, made.script) != (before.simulated, before.script):
         row.version += 1
     row.name = body.name or row.name
     row.content = content.written(made)
@@ -90,7 +107,7 @@ async def found(session: Session, scope: AccountScope, suite_id: UUID) -> Descri
     row = await _live(session, scope, suite_id)
     read = content.read(row.content)
     names = await SuiteRepository(session, scope).test_names(
-        scope.account_id, [case.test_id for case in read.cases]
+        scope.account_id, [case.test_id for case in read.simulated]
     )
     return Described(row=row, content=read, names=names)
 
@@ -106,12 +123,38 @@ def defaults_of(given: HowToRun) -> dict[str, Any]:
     return given.model_dump(mode="json", exclude_none=True)
 
 
-def _changed(before: Content, body: SuiteChange) -> Content:
+def _script(body: ScriptBody | None, rules: Rules) -> tuple[StoredScript | None, list[tuple[str, str]]]:
+    """The script of a body, if it has one that is sound, and what is wrong with it."""
+    if body is None:
+        return None, []
+    try:
+        return read_script(body, rules.policy), []
+    except SuiteInvalid as invalid:
+        return None, [(problem.path, problem.message) for problem in invalid.problems]
+
+
+async def _faulty_target(
+    session: Session, scope: AccountScope, rules: Rules, script: StoredScript | None
+) -> list[tuple[str, str]]:
+    """Whether what a script is played against is there."""
+    match script and script.target:
+        case GatewayTarget() as target:
+            if await find_target(session, scope, rules.integrated, target.gateway) is None:
+                return [("script.target.gateway", UNKNOWN_TARGET)]
+        case AppTarget():
+            return [("script.target.app", UNKNOWN_APP)]
+    return []
+
+
+def _changed(before: Content, body: SuiteChange, script: StoredScript | None) -> Content:
     made = before
     if "description" in body.model_fields_set:
         made = replace(made, description=body.description)
     if body.cases is not None:
-        made = replace(made, cases=tuple(content.simulated(case.test_id, case.splits) for case in body.cases))
+        cases = tuple(content.simulated(case.test_id, case.splits) for case in body.cases)
+        made = replace(made, simulated=cases)
+    if "script" in body.model_fields_set:
+        made = replace(made, script=None if script is None else script.written())
     if body.defaults is not None:
         made = replace(made, defaults=defaults_of(body.defaults))
     return made
@@ -119,24 +162,28 @@ def _changed(before: Content, body: SuiteChange) -> Content:
 
 def _nulls(body: SuiteChange) -> list[str]:
     """Fields that were sent as null and may not be."""
-    may_be_null = {"description", "cron"}
+    may_be_null = {"description", "cron", "script"}
     return [name for name in body.model_fields_set - may_be_null if getattr(body, name) is None]
 
 
 async def _require_sound(
     session: Session,
     scope: AccountScope,
-    integrated: IntegratedLlms,
+    rules: Rules,
     made: Content,
     given: Sequence[SimulatedCase] | None,
-    nulls: Sequence[str],
+    known: Sequence[tuple[str, str]],
 ) -> None:
-    faults = [(name, "must not be null") for name in sorted(nulls)]
-    faults += await _faulty_cases(session, scope, given or ())
+    """Raises `InvalidRequest` with the faults that are `known` and all others."""
+    faults = [*known, *await _faulty_cases(session, scope, given or ())]
+    if not made.cases and not faults:
+        faults.append(("cases", "must have at least one item, or the suite a script"))
+    both = {case.id for case in made.simulated} & {case.id for case in made.scripted}
+    faults += [("script.suite.cases", f"has the id of a simulated case: {one}") for one in sorted(both)]
     split, gateway = made.defaults.get("split"), made.defaults.get("gateway")
     if split is not None and split not in made.splits:
         faults.append(("defaults.split", UNKNOWN_SPLIT))
-    if gateway is not None and await find_target(session, scope, integrated, gateway) is None:
+    if gateway is not None and await find_target(session, scope, rules.integrated, gateway) is None:
         faults.append(("defaults.gateway", UNKNOWN_TARGET))
     if faults:
         raise InvalidRequest.faults(faults)

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import uvloop
 
+from parley.server.attempts.worker import ATTEMPTS, AttemptWorker, PlayingLimits
 from parley.server.config import Settings
 from parley.server.custom_evaluations.grader import SCORING
 from parley.server.custom_evaluations.scorer import Scorer, ScoringLimits
@@ -78,6 +79,23 @@ class Worker:
             most_entries=settings.run.most_entries,
         )
         self._executor = Executor(stores, watched, limits, self._admit_next)
+        self._queueing = arq_redis(
+            redis_pool(settings, IDLE_POLL_S + settings.redis.timeout_s), settings.redis.prefix
+        )
+        poke = Poke(self._queueing, settings.redis.prefix, ATTEMPTS)
+        self._attempts = AttemptWorker(
+            services.database,
+            services.players,
+            services.clock,
+            poke,
+            PlayingLimits(
+                concurrency=settings.worker.concurrency,
+                lease_s=settings.worker.lease_s,
+                heartbeat_s=settings.worker.heartbeat_s,
+                tick_s=settings.worker.tick_s,
+            ),
+            self._admit_next,
+        )
         noted = services.watch.metrics.swept if services.watch.metrics else None
         self._sweep = Sweep(services.database, self._executor, services.queue, settings.worker.tick_s, noted)
         starter = Starter(offer=services.offer, queue=services.queue)
@@ -90,6 +108,7 @@ class Worker:
             offer=services.offer,
             queue=services.queue,
             canceller=services.canceller,
+            attempts=poke,
             look_every_s=settings.worker.tick_s,
         )
         self._suites = SuiteTick(services.database, means, settings.worker.tick_s)
@@ -97,9 +116,6 @@ class Worker:
         retention = settings.retention
         self._retention = Retention(
             services.database, retention_rules_of(retention), retention.batch_size, retention.tick_s
-        )
-        self._queueing = arq_redis(
-            redis_pool(settings, IDLE_POLL_S + settings.redis.timeout_s), settings.redis.prefix
         )
         self._consumer = Consumer(
             self._queueing, settings.redis.prefix, self._executor.execute, settings.worker.concurrency
@@ -128,6 +144,7 @@ class Worker:
             await opened.enter_async_context(self._consumer)
             opened.push_async_callback(self._deliverer.close)
             opened.push_async_callback(self._scorer.close)
+            opened.push_async_callback(self._attempts.close)
             ticks = (
                 asyncio.create_task(self._sweep.run(), name="sweep"),
                 asyncio.create_task(self._scheduler.run(), name="schedules"),
@@ -136,6 +153,7 @@ class Worker:
                 asyncio.create_task(self._expiry.run(), name="expiry"),
                 asyncio.create_task(self._suites.run(), name="suites"),
                 *self._scorer.begin(),
+                *self._attempts.begin(),
                 asyncio.create_task(self._deliverer.run(), name="deliveries"),
                 asyncio.create_task(self._retention.run(), name="retention"),
             )
@@ -148,7 +166,7 @@ class Worker:
             try:
                 async with asyncio.timeout(self._grace_s):
                     await self._executor.drain()
-                    await self._scorer.drain()
+                    await asyncio.gather(self._scorer.drain(), self._attempts.drain())
                     await self._deliverer.drain()
             except TimeoutError:
                 _log.error("grace time over: %d runs are left to their leases", self._executor.held)
