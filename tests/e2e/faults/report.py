@@ -23,12 +23,14 @@ def text(outcome: Outcome) -> str:
     broke = sum(stream.broke for stream in seen.directs)
     streams = sum(run.connections for run in seen.runs)
     answers = ", ".join(f"{status}: {count}" for status, count in sorted(seen.answers.items()))
+    left = outcome.slowest_leaving
     lines = [
         f"injected: {len(outcome.struck)} faults, {_kinds(outcome)}",
         f"seen: {len(seen.runs)} runs over {streams} streams ({dict(ends)})",
         f"      {len(seen.directs)} direct evaluations ({broke} lost)",
         f"      answers {answers}; {seen.lost_requests} lost, slowest to a POST {seen.slowest_s:.1f} s",
         f"runs: {outcome.takeovers} takeovers, longest wait for an entry {outcome.longest_gap_s:.1f} s",
+        f"stops: the slowest was {left.name}, gone after {left.took_s:.1f} s" if left else "stops: none",
         "checked:",
         *map(str, outcome.checks),
         f"{'HOLDS' if outcome.holds else 'BROKEN'}: seed {outcome.order.seed}, {outcome.took_s:.0f} s",

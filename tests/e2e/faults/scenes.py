@@ -13,8 +13,19 @@ LONGEST_WAIT_S: Final = LEASE_S + 15
 _MIDDLE_S: Final = 6.0
 
 
-def _scene(*faults: Fault, longest_wait_s: float | None = LONGEST_WAIT_S, conversations: int = 100) -> Order:
-    return Order(conversations=conversations, seconds=5, faults=faults, longest_wait_s=longest_wait_s)
+def _scene(
+    *faults: Fault,
+    longest_wait_s: float | None = LONGEST_WAIT_S,
+    leaves_nobody: bool = False,
+    conversations: int = 100,
+) -> Order:
+    return Order(
+        conversations=conversations,
+        seconds=5,
+        faults=faults,
+        longest_wait_s=longest_wait_s,
+        leaves_nobody=leaves_nobody,
+    )
 
 
 SCENES: Final[Mapping[str, Order]] = {
@@ -28,11 +39,12 @@ SCENES: Final[Mapping[str, Order]] = {
     "again-and-kill": _scene(
         Fault(at_s=3, kind="queue-repeats", target="redis", for_s=1.5),
         *(Fault(at_s=5, kind="kill", target=worker, for_s=0.2) for worker in WORKERS),
+        leaves_nobody=True,
         conversations=20,
     ),
     "deploy": _scene(
         *(Fault(at_s=_MIDDLE_S, kind="stop", target=process, for_s=0.1) for process in PROCESSES),
-        longest_wait_s=None,  # with everything stopped at once, it is as long as a start takes
+        leaves_nobody=True,
     ),
     "stop-in-silence": _scene(
         *(

@@ -44,6 +44,16 @@ class _PokedWorker(Worker):
             poke: Any = self.pool.blpop([self.poke_key], timeout=IDLE_POLL_S)
             await poke
 
+    async def finish_job(self, *job: Any, **how: Any) -> None:
+        """Put a job away. It was out of the queue before it began, so with Redis away nothing is owed.
+
+        arq shields this from the end of the job's own task: nobody else would hear what it raises.
+        """
+        try:
+            await super().finish_job(*job, **how)
+        except (RedisError, OSError) as error:
+            _log.warning("a job could not be put away: %s", type(error).__name__)
+
 
 class Consumer:
     """Executes announced runs until it is closed, at most `max_jobs` at once."""
