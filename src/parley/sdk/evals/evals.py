@@ -165,7 +165,7 @@ class Evals:
             provenance=self._provenance,
             describe=self.describe,
             around=self._around,
-            judges=lambda location: self._service_judge() if location == "service" else self._app_judge(),
+            judges=self._judge_like,
         )
         return RemoteApp(offer, service_key=service_key, store=store, capacity=capacity, times=times)
 
@@ -207,6 +207,12 @@ class Evals:
                 "There are criteria, so a judge is needed: Evals(judge=...), or judge='service'."
             )
         return found
+
+    def _judge_like(self, wanted: JudgeIdentity) -> Any:
+        """Who may be meant by an identity; whether it is, shows once it was prepared."""
+        if wanted.location == "service":
+            return self._service_judge().named(wanted.id)
+        return self._app_judge()
 
     def _service_judge(self) -> ServiceJudge:
         return self._judge if isinstance(self._judge, ServiceJudge) else ServiceJudge()

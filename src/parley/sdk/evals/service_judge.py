@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Final
 
 from parley.engine.script.faults import JudgeFault, JudgeUnreachable
@@ -18,6 +19,8 @@ from parley.sdk.retries import RetryPolicy
 
 JUDGE_PATH: Final = "/api/v1/evals/judge"
 GRADES_PATH: Final = "/api/v1/evals/grades"
+ID_PREFIX: Final = "parley/"
+"""Begins the ids of the service's judges; a profile's name follows."""
 TIMEOUT_S: Final = 60.0
 """As long as the engine waits for one grade."""
 _JUDGE_FAILED: Final = "judge_failed"
@@ -44,6 +47,13 @@ class ServiceJudge:
         self._identity: JudgeIdentity | None = None
         self._driver: AsyncDriver | None = None
         self.max_evidence_chars = 0
+
+    def named(self, judge_id: str) -> ServiceJudge:
+        """The judge of the same service that has this id, prepared apart from this one."""
+        other = copy(self)
+        other._profile = judge_id.removeprefix(ID_PREFIX)
+        other._identity, other._driver = None, None
+        return other
 
     @property
     def identity(self) -> JudgeIdentity:

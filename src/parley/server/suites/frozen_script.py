@@ -16,10 +16,12 @@ from parley.server.agentic_tests.targets import (
     gateway_target,
     integrated_target,
 )
+from parley.server.apps.service import find as find_app
 from parley.server.attempts.plans import Script
 from parley.server.attempts.targets import AppTarget, GatewayTarget, SuiteTarget
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
+from parley.server.db.tables import RemoteApp
 from parley.server.definitions.offer import Offer
 from parley.server.definitions.snapshot import Target
 from parley.server.errors import InvalidRequest
@@ -54,7 +56,7 @@ async def frozen_script(
     Raises `InvalidRequest` for a target that is gone, or that we cannot play; `LlmsNotConfigured`.
     """
     target = await _target(session, scope, offer, stored.target, instead)
-    judging = _judge(offer, stored, judge or stored.judge)
+    judging = await _judge(session, scope, offer, stored, judge or stored.judge)
     return FrozenScript(
         script=Script(suite=stored.suite, target=target, judge=judging),
         grading={
@@ -101,7 +103,8 @@ async def _target(
         found = instead or _speaking(await _gateway(session, scope, offer, target.gateway), target.model)
         return asked | {"gateway": found.model_dump(mode="json")}
     if isinstance(target, AppTarget):
-        raise InvalidRequest.field("script.target.app", UNKNOWN_APP)
+        app = await _app(session, scope, target.app)
+        return asked | {"app": {"id": str(app.id), "slug": app.slug, "name": app.name}}
     raise InvalidRequest.field("script.target", SENT_IN)
 
 
@@ -119,13 +122,35 @@ async def _gateway(session: Session, scope: AccountScope, offer: Offer, referenc
     return integrated_target(reference, found.llm)
 
 
-def _judge(offer: Offer, stored: StoredScript, judging: Judging) -> Mapping[str, Any] | None:
+async def _app(session: Session, scope: AccountScope, reference: str) -> RemoteApp:
+    found = await find_app(session, scope, reference)
+    if found is None:
+        raise InvalidRequest.field("script.target.app", UNKNOWN_APP)
+    return found
+
+
+async def _judge(
+    session: Session, scope: AccountScope, offer: Offer, stored: StoredScript, judging: Judging
+) -> Mapping[str, Any] | None:
     if not stored.has_criteria:
         return None
     if judging == "app":
-        raise InvalidRequest.field("judge", "must be service: this target has no judge of its own")
+        return {"identity": await _apps_judge(session, scope, stored.target)}
     llm = offer.profile_to_play(stored.profile).judge.model
     return {"identity": identity_of(stored.profile, llm).wire(), "profile": stored.profile}
+
+
+async def _apps_judge(session: Session, scope: AccountScope, target: SuiteTarget) -> Mapping[str, Any]:
+    """The judge that the app was last found to have; the app refuses attempts pinned to any other."""
+    if not isinstance(target, AppTarget):
+        raise InvalidRequest.field("judge", "must be service: this target has no judge of its own")
+    app = await _app(session, scope, target.app)
+    if app.offer is None:
+        raise InvalidRequest.field("judge", "is not known before the app was checked")
+    identity: Mapping[str, Any] | None = app.offer.get("judge")
+    if identity is None or identity["location"] != "app":
+        raise InvalidRequest.field("judge", "must be service: the app has no judge of its own")
+    return identity
 
 
 def cases_named(stored: StoredScript, case_ids: Sequence[str]) -> dict[str, Case]:

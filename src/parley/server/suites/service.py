@@ -11,6 +11,7 @@ from sqlalchemy import func
 
 from parley.engine.script.faults import SuiteInvalid
 from parley.server.agentic_tests.targets import UNKNOWN_TARGET, find_target
+from parley.server.apps.service import find as find_app
 from parley.server.attempts.targets import AppTarget, GatewayTarget
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
@@ -141,8 +142,9 @@ async def _faulty_target(
         case GatewayTarget() as target:
             if await find_target(session, scope, rules.integrated, target.gateway) is None:
                 return [("script.target.gateway", UNKNOWN_TARGET)]
-        case AppTarget():
-            return [("script.target.app", UNKNOWN_APP)]
+        case AppTarget() as target:
+            if await find_app(session, scope, target.app) is None:
+                return [("script.target.app", UNKNOWN_APP)]
     return []
 
 

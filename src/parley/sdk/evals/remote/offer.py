@@ -30,7 +30,7 @@ class Refusal(Exception):
 class Offer:
     """Suites by id, and how one attempt at them is surrounded.
 
-    `judges` gives the judge of a location. Raises `ParleyError`.
+    `judges` gives the judge that an identity may mean; it raises `ParleyError`.
     """
 
     suites: Mapping[str, Suite]
@@ -38,7 +38,7 @@ class Offer:
     provenance: Provenance
     describe: Callable[[], Mapping[str, Any]]
     around: Callable[[Judge | None, Stopping], Surroundings]
-    judges: Callable[[Location], Any]
+    judges: Callable[[JudgeIdentity], Any]
 
     def plan_of(self, request: AttemptRequest) -> AttemptPlan:
         """What is to be played. Raises `Refusal` unless it is what the service froze."""
@@ -73,14 +73,14 @@ class Judges:
 
     def __init__(self, offer: Offer) -> None:
         self._offer = offer
-        self._kept: dict[Location, Any] = {}
+        self._kept: dict[tuple[Location, str], Any] = {}
 
     async def pinned(self, wanted: JudgeIdentity | None) -> Any:
         """The judge that is wanted, and no other. Raises `Refusal`."""
         if wanted is None:
             return None
         try:
-            judge = self._of(wanted.location)
+            judge = self._like(wanted)
             if hasattr(judge, "prepare"):
                 await judge.prepare()
         except (EvalsMisconfigured, NotConfigured) as error:
@@ -103,13 +103,14 @@ class Judges:
             if hasattr(judge, "close"):
                 await judge.close()
 
-    def _of(self, location: Location) -> Any:
-        if location not in self._kept:
-            judge = self._offer.judges(location)
+    def _like(self, wanted: JudgeIdentity) -> Any:
+        place = (wanted.location, wanted.id)
+        if place not in self._kept:
+            judge = self._offer.judges(wanted)
             if judge is None:
                 raise EvalsMisconfigured("The app has no judge: Evals(judge=...).")
-            self._kept[location] = judge
-        return self._kept[location]
+            self._kept[place] = judge
+        return self._kept[place]
 
 
 def _case(suite: Suite, case_id: str) -> Case:
