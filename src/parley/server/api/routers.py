@@ -12,6 +12,7 @@ from parley.server.agentic_tests.endpoints import router as agentic_tests
 from parley.server.agentic_tests.file_endpoints import router as test_files
 from parley.server.agentic_tests.overview_endpoints import router as overview
 from parley.server.agentic_tests.run_endpoints import router as runs_of_tests
+from parley.server.apps.endpoints import router as apps
 from parley.server.attempts.endpoints import router as attempts
 from parley.server.billing.endpoints import router as billing
 from parley.server.custom_evaluations.endpoints import PLANE
@@ -32,6 +33,7 @@ from parley.server.web.endpoints import router as session
 
 ROUTERS: tuple[APIRouter, ...] = (
     gateways,
+    apps,
     test_files,
     agentic_tests,
     runs_of_tests,
