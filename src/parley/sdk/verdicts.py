@@ -115,6 +115,17 @@ class Comparison(Answer):
     cases: list[dict[str, Any]]
 
 
+class Flip(Answer):
+    """A verdict that another grader turned: passed, not passed, or the status where there is none."""
+
+    case_id: str
+    repetition: int
+    was: str
+    now: str = Field(alias="is")
+    rating_was: float | None
+    rating_is: float | None
+
+
 class Suite(Answer):
     """A named set of cases."""
 

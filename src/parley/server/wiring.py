@@ -28,6 +28,7 @@ from parley.server.config import IntegratedLlmSetting, RetentionSettings, Settin
 from parley.server.conversation.hooks import HookMaker, NoHooks
 from parley.server.conversation.parties import PartyMaker
 from parley.server.conversation.sse import Patience, StreamRules
+from parley.server.custom_evaluations.conversations import ConversationGrader
 from parley.server.custom_evaluations.grader import SCORING, CustomGrader, Judges
 from parley.server.db.database import Database, PoolOptions
 from parley.server.definitions.offer import Offer
@@ -183,7 +184,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     maker = PartyMaker(llms, offer.profiles, offer.integrated, vault, clock, deadlines, watch)
     bus = await opened.enter_async_context(watch.bus(redis, prefix))
     queue = RunQueue(queueing, prefix)
-    judges = Judges(llms, offer, clock, deadlines)
+    judges = Judges(llms, offer, clock, deadlines, watch)
     script_judges = ScriptJudges(llms, offer, clock, deadlines)
     scoring_poke = Poke(queueing, prefix, SCORING)
     gateways_player = GatewayPlayer(
@@ -241,7 +242,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         hooks=HookMaker(hook_caller_of(settings, calls, clock), HookVault(database, keyring)),
         resources=resources,
         direct=direct,
-        graders=Graders(CustomGrader(judges, scoring_poke)),
+        graders=Graders(CustomGrader(judges, scoring_poke), ConversationGrader(judges, scoring_poke)),
         judges=judges,
         script_judges=script_judges,
         players={"gateway": gateways_player, "app": apps_player},

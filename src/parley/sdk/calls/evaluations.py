@@ -9,7 +9,7 @@ from parley.sdk.answers import Answer
 from parley.sdk.call import Call, data_of, get, once, segment
 from parley.sdk.offers import D, Group, Method, Paged
 from parley.sdk.paging import Page, page_of
-from parley.sdk.verdicts import CaseResult, Comparison, Evaluation, GateAnswer, Suite
+from parley.sdk.verdicts import CaseResult, Comparison, Evaluation, Flip, GateAnswer, Suite
 
 EVALUATIONS = "/api/v1/evaluations"
 SUITES = "/api/v1/suites"
@@ -30,6 +30,20 @@ class GateChecks(TypedDict, total=False):
     baseline: str
     record: bool
     caller: str
+
+
+class Regrade(TypedDict, total=False):
+    """Who judges again, and by what; what is left out stays as it was.
+
+    `votes` and `pass_rating` are for datasets, `case_criteria` (by case id) for suites.
+    """
+
+    profile: str
+    llm: str
+    criteria: str
+    case_criteria: dict[str, str]
+    votes: int
+    pass_rating: float
 
 
 class SuiteOptions(TypedDict, total=False):
@@ -114,6 +128,19 @@ def ask_gate(evaluation_id: str, **checks: Unpack[GateChecks]) -> Call[GateAnswe
     return dataclasses.replace(call, timeout_s=_LONGEST_WAIT_S)
 
 
+def regrade(evaluation_id: str, **grader: Unpack[Regrade]) -> Call[Evaluation]:
+    """Judge what was kept again, as a new evaluation. A call that got no answer is not sent again."""
+    body = {name: value for name, value in grader.items() if value is not None}
+    return Call(
+        method="POST", path=f"{_evaluation(evaluation_id)}/regrade", read=data_of(Evaluation), body=body
+    )
+
+
+def list_flips(evaluation_id: str) -> Call[list[Flip]]:
+    """Of a regraded evaluation: the verdicts that differ from those before."""
+    return get(f"{_evaluation(evaluation_id)}/flips", _flips_of)
+
+
 def pin(evaluation_id: str) -> Call[Answer]:
     """Make it the pinned baseline of its dataset or suite."""
     return Call(
@@ -153,6 +180,8 @@ class Evaluations(Group[D]):
     cancel = Method(cancel_evaluation)
     compare = Method(compare)
     gate = Method(ask_gate)
+    regrade = Method(regrade)
+    flips = Method(list_flips)
     pin = Method(pin)
 
 
@@ -162,6 +191,10 @@ class Suites(Group[D]):
     list = Paged(list_suites)
     get = Method(get_suite)
     start = Method(start_suite)
+
+
+def _flips_of(body: Any) -> list[Flip]:
+    return [Flip.model_validate(flip) for flip in body["data"]]
 
 
 def _evaluation(evaluation_id: str) -> str:

@@ -7,16 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 from uuid import UUID
 
+from parley.engine.grading.judge import NeverStopped
 from parley.engine.grading.prompt import PROMPT_VERSION
 from parley.engine.ports import Clock, Deadlines, Speaker
 from parley.server.custom_evaluations.schemas import DEFAULT_PASS_RATING
 from parley.server.definitions.offer import Offer
 from parley.server.errors import InvalidRequest
 from parley.server.evaluations.schemas import Regrade
+from parley.server.llm.endpoint import LlmEndpoint
 from parley.server.llm.pool import LlmPool
 from parley.server.llm.prices import Prices
 from parley.server.llm.profiles import PROFILE_NAMES, ProfileName
 from parley.server.queue.pokes import Poke
+from parley.server.telemetry.watch import UNWATCHED, Watch
 
 DEFAULT_PROFILE: Final[ProfileName] = "low"
 """The judge of runs whose settings name none."""
@@ -38,9 +41,17 @@ class PricedJudge:
 class Judges:
     """Makes judges out of what this process shares."""
 
-    def __init__(self, pool: LlmPool, offer: Offer, clock: Clock, deadlines: Deadlines) -> None:
+    def __init__(
+        self,
+        pool: LlmPool,
+        offer: Offer,
+        clock: Clock,
+        deadlines: Deadlines,
+        watch: Watch = UNWATCHED,
+    ) -> None:
         self._pool = pool
         self._offer = offer
+        self._watch = watch
         self.clock = clock
         self.deadlines = deadlines
 
@@ -61,14 +72,18 @@ class Judges:
             llm = self._offer.integrated.find(facts["model"])
             if llm is None:
                 raise JudgeGone
-            speaker = self._pool.operator_speaker(llm.endpoint)
-            return PricedJudge(speaker=speaker, prices=llm.prices, name=llm.slug)
+            return self._seated(llm.endpoint, llm.prices, llm.slug)
         profile = facts.get("profile", DEFAULT_PROFILE)
         if profile not in PROFILE_NAMES or profile not in self._offer.playable:
             raise JudgeGone
         seat = self._offer.profiles[profile].judge
         endpoint = replace(seat.endpoint, model=facts.get("llm", seat.endpoint.model))
-        return PricedJudge(speaker=self._pool.operator_speaker(endpoint), prices=seat.prices)
+        return self._seated(endpoint, seat.prices)
+
+    def _seated(self, endpoint: LlmEndpoint, prices: Prices, name: str | None = None) -> PricedJudge:
+        speaker = self._pool.operator_speaker(endpoint)
+        watched = self._watch.speaker(speaker, "judge", prices, NeverStopped())
+        return PricedJudge(speaker=watched, prices=prices, name=name)
 
 
 def grading_of(settings: Mapping[str, Any], criteria: Mapping[str, str], judge: Mapping[str, str]) -> Any:
@@ -97,8 +112,8 @@ class CustomGrader:
 
     def changed(self, grading: Mapping[str, Any], changes: Regrade) -> dict[str, Any]:
         """The grading with the changes. Raises `InvalidRequest` for a judge that there is not."""
-        if changes.profile is not None and changes.llm is not None:
-            raise InvalidRequest.field("llm", "stands instead of a profile; name one of the two")
+        if changes.case_criteria is not None:
+            raise InvalidRequest.field("case_criteria", "is for suites; a dataset has one set of criteria")
         judge = self._judge(grading.get("judge", {}), changes)
         new = {**grading, "judge": judge, "prompt": PROMPT_VERSION}
         if changes.criteria is not None:
@@ -110,15 +125,23 @@ class CustomGrader:
         return new
 
     def _judge(self, before: Mapping[str, Any], changes: Regrade) -> dict[str, str]:
-        if changes.llm is not None:
-            return self._judges.facts({"model": changes.llm})
-        if changes.profile is not None:
-            return self._judges.facts({"profile": changes.profile})
+        named = named_judge(self._judges, changes)
+        if named is not None:
+            return named
         return dict(before) if "llm" in before else self._judges.facts(before)
 
     async def announce(self, evaluation_id: UUID) -> None:
         """Wake the scorers; without it they find the results at their next tick."""
         await self._poke.give()
+
+
+def named_judge(judges: Judges, changes: Regrade) -> dict[str, str] | None:
+    """The judge that a regrade names; None if it names none. Raises `InvalidRequest`, `LlmsNotConfigured`."""
+    if changes.profile is not None and changes.llm is not None:
+        raise InvalidRequest.field("llm", "stands instead of a profile; name one of the two")
+    if changes.llm is not None:
+        return judges.facts({"model": changes.llm})
+    return None if changes.profile is None else judges.facts({"profile": changes.profile})
 
 
 def criteria_told(grading: Mapping[str, Any]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from parley.engine.chat.pieces import Usage
 from parley.engine.checks.run import CheckResult
 from parley.engine.grading.judge import RatingJudge
 from parley.server.custom_evaluations import work as works
+from parley.server.custom_evaluations.conversations import NOTHING_TO_JUDGE, judge_of, rejudged
 from parley.server.custom_evaluations.grader import JudgeGone, Judges
 from parley.server.custom_evaluations.keep import LeaseLost, Scores, renew
 from parley.server.custom_evaluations.payment import Spent, charged
@@ -29,7 +30,7 @@ from parley.server.evaluations.new import Score, skipped
 from parley.server.evaluations.results import take_hold
 from parley.server.evaluations.scoring import Claimed
 from parley.server.journal.groups import Groups
-from parley.server.journal.keep import patiently
+from parley.server.journal.keep import Journal, patiently
 from parley.server.kit.tasks import end_tasks
 from parley.server.kit.ticks import every
 from parley.server.queue.pokes import Poke
@@ -62,6 +63,7 @@ class Scorer:
     def __init__(self, database: Database, judges: Judges, poke: Poke, limits: ScoringLimits) -> None:
         self._database = database
         self._judges = judges
+        self._journal = Journal(database)
         self._poke = poke
         self._limits = limits
         self._scores = Scores(database)
@@ -188,23 +190,33 @@ class Scorer:
             return skipped("scorer_lost", "Scoring was begun too often without an end."), ()
         if work is None:
             raise LeaseLost
-        checks = await checked(work)
+        checks = await checked(work) if work.kind == "custom" else ()
         score = settled(checks)
         if score is not None:
             return score, ()
         if work.funds.refusal is not None:
             return passed_over(work.funds.refusal, _REFUSALS[work.funds.refusal], checks), ()
-        return await self._judged(work, checks)
-
-    async def _judged(self, work: Work, checks: Sequence[CheckResult]) -> tuple[Score, Sequence[Spent]]:
         try:
-            judge = self._judges.judge(work.grading.get("judge", {}))
+            return await (self._judged(work, checks) if work.kind == "custom" else self._rejudged(held, work))
         except JudgeGone:
             gone = "The judge of this run is not on offer any longer."
             return passed_over("judge_unavailable", gone, checks), ()
+
+    async def _judged(self, work: Work, checks: Sequence[CheckResult]) -> tuple[Score, Sequence[Spent]]:
+        judge = self._judges.judge(work.grading.get("judge", {}))
         used: list[Usage] = []
         asked = RatingJudge(judge.speaker, self._judges.clock, self._judges.deadlines, used.append)
         score = await judged(work, checks, asked)
+        return score, charged(used, judge.prices, work.funds, judge.name)
+
+    async def _rejudged(self, held: Claimed, work: Work) -> tuple[Score, Sequence[Spent]]:
+        if work.run is None:
+            return NOTHING_TO_JUDGE, ()
+        run_id = work.run.run_id
+        kept = await patiently(lambda: self._journal.read(held.account_id, run_id))
+        judge = judge_of(work.run, work.grading, self._judges)
+        used: list[Usage] = []
+        score = await rejudged(work, work.run, kept, judge, self._judges, used.append)
         return score, charged(used, judge.prices, work.funds, judge.name)
 
     async def _complete(self, evaluations: Sequence[tuple[UUID, UUID]]) -> list[Exception | None]:

@@ -16,8 +16,9 @@ from parley.server.evaluations.scoring import Claimed
 
 # Scorers are of all accounts; each result is read by the account it was claimed with.
 _READ: Final = """
-SELECT case_results.id, case_results.transcript, case_results.duration_ms, evaluation_cases.content,
-       evaluations.grading, evaluations.pass_rating,
+SELECT case_results.id, case_results.case_id, case_results.kind, case_results.transcript,
+       case_results.duration_ms, evaluation_cases.content, evaluations.grading, evaluations.pass_rating,
+       case_results.run_id, runs.definition, runs.seed,
        accounts.balance, accounts.status = 'active' AS is_active, plans.metered, plans.multiplier
   FROM unnest($1::uuid[], $2::uuid[]) AS held(account_id, id)
   JOIN case_results USING (account_id, id)
@@ -26,6 +27,7 @@ SELECT case_results.id, case_results.transcript, case_results.duration_ms, evalu
                        AND evaluation_cases.case_id = case_results.case_id
   JOIN evaluations ON evaluations.account_id = case_results.account_id
                   AND evaluations.id = case_results.evaluation_id
+  LEFT JOIN runs ON runs.account_id = case_results.account_id AND runs.id = case_results.run_id
   JOIN accounts ON accounts.id = case_results.account_id
   JOIN plans ON plans.code = accounts.plan
 """
@@ -42,9 +44,24 @@ SELECT account_id, id FROM evaluations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What a score is made of. `funds` is how the account stood when this was read."""
+class Held:
+    """The run of a simulated case: what it was started with. Its words stand in the journal."""
 
+    run_id: UUID
+    definition: dict[str, Any]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a score is made of. `funds` is how the account stood when this was read.
+
+    `run` is None of a custom case, and of a simulated one whose run is gone.
+    """
+
+    case_id: str
+    kind: str
+    run: Held | None
     transcript: dict[str, Any]
     duration_ms: int | None
     content: dict[str, Any]
@@ -70,7 +87,13 @@ async def forgotten(database: Database) -> list[tuple[UUID, UUID]]:
 
 
 def _work(row: asyncpg.Record) -> Work:
+    run = None
+    if row["definition"] is not None:
+        run = Held(run_id=row["run_id"], definition=row["definition"], seed=row["seed"])
     return Work(
+        case_id=row["case_id"],
+        kind=row["kind"],
+        run=run,
         transcript=row["transcript"] or {},
         duration_ms=row["duration_ms"],
         content=row["content"],

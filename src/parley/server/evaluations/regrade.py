@@ -19,10 +19,11 @@ from parley.server.kit.ids import new_id
 
 
 class Grader(Protocol):
-    """What a producer of custom cases lends, so that its results can be judged again."""
+    """What a producer lends, so that its results can be judged again."""
 
     def changed(self, grading: Mapping[str, Any], changes: Regrade) -> dict[str, Any]:
-        """The grading with the changes. Raises `InvalidRequest` for a judge that there is not."""
+        """The grading with the changes. Raises `InvalidRequest` for a judge that there is not, and for
+        changes that mean nothing to this kind of case."""
         ...
 
     async def announce(self, evaluation_id: UUID) -> None:
@@ -31,10 +32,15 @@ class Grader(Protocol):
 
 
 class Graders:
-    """The grader of this process; without one nothing can be regraded."""
+    """The graders of this process, of datasets and of suites; without one nothing can be regraded."""
 
-    def __init__(self, custom: Grader | None = None) -> None:
-        self.custom = custom
+    def __init__(self, custom: Grader | None = None, conversations: Grader | None = None) -> None:
+        self._custom = custom
+        self._conversations = conversations
+
+    def of(self, evaluation: Evaluation) -> Grader | None:
+        """Who judges the results of this evaluation again."""
+        return self._custom if evaluation.dataset_id else self._conversations
 
 
 async def begin_regrade(
@@ -48,13 +54,13 @@ async def begin_regrade(
     former = await require(session, scope, evaluation_id)
     results = ResultRepository(session, scope)
     rows = (await session.scalars(results.rows().where(CaseResult.evaluation_id == former.id))).all()
-    if graders.custom is None or former.ended_at is None or not any(map(_can_be_judged, rows)):
+    grader = graders.of(former)
+    if grader is None or former.ended_at is None or not any(map(_can_be_judged, rows)):
         raise NothingToRegrade
-    row = await _begun(session, scope, former, graders.custom.changed(former.grading, changes), changes)
+    row = await _begun(session, scope, former, grader.changed(former.grading, changes), changes)
     row.regrade_of, row.state = former.id, "scoring"
     await session.flush()
     await results.add_new([_copy(row.id, result) for result in rows])
-    grader = graders.custom
     session.after_commit(lambda: grader.announce(row.id))
     return row
 
@@ -115,7 +121,9 @@ async def _begun(
 
 
 def _can_be_judged(result: CaseResult) -> bool:
-    return result.kind == "custom" and result.transcript is not None and result.status != "failed"
+    """Whether there are words to judge: posted ones, or the run of a simulated case, which holds them."""
+    words = {"custom": result.transcript, "simulated": result.run_id}.get(result.kind)
+    return words is not None and result.status != "failed"
 
 
 def _copy(evaluation_id: UUID, result: CaseResult) -> dict[str, Any]:

@@ -168,5 +168,15 @@ class Regrade(Body):
     profile: Literal["low", "medium", "high"] | None = None
     llm: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     criteria: Annotated[str, Field(min_length=1, max_length=32_000), Visible] | None = None
+    case_criteria: (
+        Annotated[
+            dict[
+                Annotated[str, Field(max_length=256)],
+                Annotated[str, Field(min_length=1, max_length=32_000), Visible],
+            ],
+            Field(max_length=1_000),
+        ]
+        | None
+    ) = Field(default=None, description="Of a suite: criteria by case id; `criteria` holds for the others.")
     votes: Literal[1, 3, 5] | None = None
     pass_rating: Annotated[DecimalIn, Field(ge=0, le=10)] | None = None

@@ -24,8 +24,14 @@ _CLAIM = text("""
 WITH due AS (
     SELECT account_id, id FROM (
         SELECT account_id, id, row_number() OVER (PARTITION BY account_id ORDER BY id) AS turn
-          FROM case_results
-         WHERE kind = 'custom' AND (status = 'pending' OR status = 'scoring' AND lease_until <= now())
+          FROM (
+            SELECT account_id, id FROM case_results
+             WHERE kind = 'custom' AND (status = 'pending' OR status = 'scoring' AND lease_until <= now())
+            UNION ALL
+            SELECT account_id, id FROM case_results
+             WHERE kind = 'simulated' AND regraded_from IS NOT NULL
+               AND (status = 'pending' OR status = 'scoring' AND lease_until <= now())
+        ) AS waiting
     ) AS in_turn ORDER BY turn, id LIMIT :limit
 ), held AS (
     SELECT case_results.account_id, case_results.id FROM case_results JOIN due USING (account_id, id)
@@ -74,7 +80,8 @@ class Claimed:
 
 
 async def claim(session: Session, limit: int, lease_s: float) -> list[Claimed]:
-    """Take up to `limit` waiting results of custom cases, of all accounts, for `lease_s` seconds."""
+    """Take up to `limit` waiting results, of all accounts, for `lease_s` seconds: those of custom cases, and
+    of simulated ones that are judged again."""
     token = uuid4()
     rows = await session.execute(_CLAIM, {"limit": limit, "lease_s": lease_s, "token": token})
     return [

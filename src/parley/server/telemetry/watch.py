@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from redis.asyncio import Redis
 
 from parley.engine.events import Speaking
-from parley.engine.ports import Parties, Speaker
+from parley.engine.ports import Guard, Parties, Speaker
 from parley.server.journal.bus import Publisher
 from parley.server.llm.prices import Prices
 from parley.server.telemetry.metrics import Metrics
@@ -35,10 +35,9 @@ class Watch:
         """The same parties, watched. `prices` are those of the test."""
         if self.metrics is None and self.tracing is None:
             return parties
-        watchers = Watchers(metrics=self.metrics, tracing=self.tracing)
 
         def watched(speaker: Speaker, role: Speaking) -> Speaker:
-            return WatchedSpeaker(speaker, role, prices[role], parties.guard, watchers)
+            return self.speaker(speaker, role, prices[role], parties.guard)
 
         return replace(
             parties,
@@ -47,6 +46,13 @@ class Watch:
             judge=watched(parties.judge, "judge"),
             hooks=WatchedHooks(parties.hooks, self.metrics, self.tracing),
         )
+
+    def speaker(self, speaker: Speaker, role: Speaking, prices: Prices, guard: Guard) -> Speaker:
+        """The same speaker, watched."""
+        if self.metrics is None and self.tracing is None:
+            return speaker
+        watchers = Watchers(metrics=self.metrics, tracing=self.tracing)
+        return WatchedSpeaker(speaker, role, prices, guard, watchers)
 
 
 UNWATCHED = Watch()

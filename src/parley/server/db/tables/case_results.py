@@ -65,6 +65,15 @@ class CaseResult(Owned, Table):
             "id",
             postgresql_where=text("kind = 'custom' AND status IN ('pending', 'scoring')"),
         ),
+        # And those of simulated cases whose conversation is judged again; others wait for their runs.
+        Index(
+            "ix_case_results_rejudged",
+            "account_id",
+            "id",
+            postgresql_where=text(
+                "kind = 'simulated' AND regraded_from IS NOT NULL AND status IN ('pending', 'scoring')"
+            ),
+        ),
     )
 
     evaluation_id: Mapped[UUID]
