@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.faults.logs import Strike, trouble
 from tests.e2e.faults.schedule import KINDS, NAMES, schedule
 from tests.e2e.faults.soak import Sample, grown
 
@@ -54,6 +57,19 @@ def test_every_kind_of_fault_strikes_whom_it_may_within_the_time(seed: int) -> N
         assert fault.target in kind.targets
         assert kind.lasts[0] <= fault.for_s <= kind.lasts[1]
         assert 0 <= fault.at_s <= 60
+
+
+def test_error_is_explained_by_a_fault_of_its_kind_and_time_only() -> None:
+    def at(second: int) -> str:
+        said = {"event": "grace time over: 3", "level": "error", "timestamp": f"2026-01-01T00:00:{second}Z"}
+        return json.dumps(said)
+
+    began_at = datetime(2026, 1, 1, 0, 0, 20, tzinfo=UTC).timestamp()
+    silence = Strike("postgres-silent", began_at, began_at + 5)
+    assert trouble(at(30), [silence]) is None
+    assert trouble(at(19), [silence]) is not None
+    assert trouble(at(59), [silence]) is not None
+    assert trouble(at(30), [Strike("redis-flush", began_at)]) is not None
 
 
 def samples(**grows: int) -> list[Sample]:

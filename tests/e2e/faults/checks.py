@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,17 +9,12 @@ from typing import Any, Final
 import asyncpg
 
 from tests.e2e.faults.load import Customers
+from tests.e2e.faults.logs import trouble
 from tests.e2e.faults.processes import LEAVES_WITHIN_S, Fleet
 from tests.e2e.faults.promises import PROMISES, Promise
 from tests.stage import Frame, is_terminal, told
 
 _MOST_SHOWN: Final = 5
-_EXPECTED: Final = (
-    "Exception closing connection",  # of a process that leaves while the database says nothing
-    "Cancel ",  # likewise: requests that waited for it are answered with 503
-    "grace time over",  # likewise: its runs are left to their leases
-    "a direct evaluation could not be settled",  # likewise: left to the sweep
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,27 +133,14 @@ def _answers(_: Fleet, customers: Customers) -> Check:
 
 
 def _logs(fleet: Fleet, _: Customers) -> Check:
-    """No process wrote of an exception it did not expect."""
+    """No process wrote of an error that no fault explains."""
     looked_at, broken = 0, []
     for name in fleet.children:
         for line in fleet.log(name).read_text(errors="replace").splitlines():
             looked_at += 1
-            if (trouble := _trouble(line)) is not None:
-                broken.append(f"{name}: {trouble}")
+            if (found := trouble(line, fleet.strikes)) is not None:
+                broken.append(f"{name}: {found}")
     return Check(name="no process met what it did not expect", looked_at=looked_at, broken=tuple(broken))
-
-
-def _trouble(line: str) -> str | None:
-    try:
-        said = json.loads(line)
-    except ValueError:
-        return line[:300] if line.strip() else None
-    if str(said.get("event", "")).startswith(_EXPECTED):
-        return None
-    if said.get("level") in ("error", "critical") or "exception" in said:
-        last = str(said.get("exception", "")).strip().splitlines()[-1:]
-        return f"{said.get('event')} {' '.join(last)}"[:400]
-    return None
 
 
 def _leavings(fleet: Fleet, _: Customers) -> Check:

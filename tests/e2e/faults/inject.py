@@ -15,6 +15,7 @@ import psutil
 from redis.asyncio import ConnectionPool
 
 from parley.server.queue.jobs import RunQueue, arq_redis
+from tests.e2e.faults.logs import Strike
 from tests.e2e.faults.processes import DATABASE, PASSWORD, PREFIX, Fleet
 from tests.e2e.faults.proxy import Link
 from tests.e2e.faults.schedule import Fault
@@ -40,7 +41,9 @@ class Injector:
         act = _ACTS[fault.kind]
         async with self._fleet.busy.setdefault(_lock_of(fault), asyncio.Lock()):
             self.struck.append((time.monotonic(), fault))
+            self._fleet.strikes.append(strike := Strike(fault.kind, time.time()))
             await act(self, fault)
+            strike.ended_at = time.time()
 
     async def _kill(self, fault: Fault) -> None:
         await self._replace(fault, self._fleet.kill)

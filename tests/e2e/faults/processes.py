@@ -21,6 +21,7 @@ from parley.server.ops.local.ports import free_port
 from parley.server.ops.local.postgres import Postgres, PostgresPlan, start_postgres
 from parley.server.ops.local.processes import Child, Program
 from parley.server.ops.local.valkey import Valkey, ValkeyPlan, start_valkey
+from tests.e2e.faults.logs import Strike
 from tests.e2e.faults.proxy import Link
 from tests.e2e.faults.schedule import PROCESSES
 from tests.stage import until
@@ -60,6 +61,7 @@ class Fleet:
     redis: Valkey | None = None
     children: dict[str, Child] = field(default_factory=dict)
     leavings: list[Leaving] = field(default_factory=list)
+    strikes: list[Strike] = field(default_factory=list)
     absences_s: list[float] = field(default_factory=list)
     """How long processes were gone, from a signal until their next start was up."""
     unexpected: list[str] = field(default_factory=list)
