@@ -29,6 +29,7 @@ ServerError
 ├── RequestTooSlow            408 request_too_slow
 ├── BodyTooLarge              413 body_too_large
 ├── EvidenceTooLarge          413 evidence_too_large
+├── RunInconsistent           422 run_inconsistent
 ├── TooManyRequests           429
 │   ├── RequestsLimited           request_rate_limited
 │   ├── QuotaExhausted            quota_exhausted
@@ -329,6 +330,21 @@ class EvidenceTooLarge(ServerError):
             "Select events or outputs, or turn history off.",
             details={"chars": chars, "max_chars": limit},
         )
+
+
+class RunInconsistent(ServerError):
+    """The run cannot have come of playing its suite; `details` lists what does not fit, by attempt."""
+
+    status = 422
+    code = "run_inconsistent"
+    message = "The run does not follow from its suite and its own observations; see details."
+
+    @classmethod
+    def of(cls, problems: Sequence[tuple[str | None, str]]) -> RunInconsistent:
+        """Pairs of an attempt's id, None for the run, and what does not fit."""
+        lines = [{"attempt": attempt, "problem": problem} for attempt, problem in problems]
+        first = f"The run does not fit its suite: {problems[0][1]}." if problems else None
+        return cls(first, details=lines)
 
 
 class TooManyRequests(ServerError):

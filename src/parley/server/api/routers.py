@@ -29,6 +29,7 @@ from parley.server.runs.endpoints import router as runs
 from parley.server.runs.export import router as export_schema
 from parley.server.script_judge.endpoints import router as script_judge
 from parley.server.suites.endpoints import router as suites
+from parley.server.suites.upload_endpoints import router as uploads
 from parley.server.web.endpoints import router as session
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -44,6 +45,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     direct,
     suites,
     script_judge,
+    uploads,
     evaluations,
     attempts,
     gates,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import UniqueConstraint
-from sqlalchemy.orm import Mapped
+from sqlalchemy import LargeBinary, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
 
 from parley.server.db.base import Owned, Table, same_account
 
@@ -18,6 +18,7 @@ class ScriptPlan(Owned, Table):
     __table_args__ = (
         same_account("evaluation_id", "evaluations", ondelete="CASCADE"),
         UniqueConstraint("account_id", "evaluation_id"),
+        UniqueConstraint("account_id", "run_id"),
     )
 
     evaluation_id: Mapped[UUID]
@@ -30,3 +31,7 @@ class ScriptPlan(Owned, Table):
     """The target with what was known of it then; nothing secret."""
     judge: Mapped[dict[str, Any] | None]
     """Who judges: identity, and how ours finds its llm again. NULL where there is nothing to judge."""
+    run_id: Mapped[str | None]
+    """Of a run that was played elsewhere and sent in; NULL for what we play."""
+    run_sha256: Mapped[bytes | None] = mapped_column(LargeBinary)
+    """Of that run, so that another one under its id is told apart."""

@@ -26,6 +26,7 @@ const ROUTES = [
   ["/evaluations/suites/:id", () => import("./pages/suite.js")],
   ["/evaluations/suites/:id/edit", () => import("./pages/suite_edit.js")],
   ["/evaluations/:id", () => import("./pages/evaluation.js")],
+  ["/evaluations/:id/attempts/:attempt", () => import("./pages/evaluation_attempt.js")],
   ["/evaluations/:id/cases/:result", () => import("./pages/evaluation_case.js")],
   ["/evaluations/:id/compare", () => import("./pages/evaluation_compare.js")],
   ["/evaluations/:id/gate", () => import("./pages/evaluation_gate.js")],

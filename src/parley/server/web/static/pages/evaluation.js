@@ -11,6 +11,7 @@ import { Pager } from "../components/pager.js";
 import { Empty, Loaded } from "../components/states.js";
 import { Table } from "../components/table.js";
 import { duration } from "../components/time.js";
+import { Attempts } from "../attempts/list.js";
 import { Acts } from "../evaluations/act_menu.js";
 import { isOpen, Pinned, ResultBadge, StateBadge } from "../evaluations/badges.js";
 import { rating } from "../evaluations/figures.js";
@@ -52,6 +53,7 @@ function Evaluation({ evaluation, reload, query }) {
     <${Figures} statistics=${evaluation.statistics} />
     <p class="muted sensitivity">${evaluation.statistics.smallest_difference.words}</p>
     <${Flips} evaluation=${evaluation} />
+    ${evaluation.kind === "suite" && html`<${Attempts} evaluation=${evaluation} query=${query} />`}
     <${Cases} evaluation=${evaluation} query=${query} />
     <${Repeated} evaluation=${evaluation} />
     <${Origin} evaluation=${evaluation} />

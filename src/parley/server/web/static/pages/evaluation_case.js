@@ -8,6 +8,7 @@ import { Table } from "../components/table.js";
 import { duration, Time } from "../components/time.js";
 import { CheckBadge, ResultBadge } from "../evaluations/badges.js";
 import { Figure, rating } from "../evaluations/figures.js";
+import { addressOf } from "../attempts/list.js";
 import { EvaluationsPage, LoadedPage } from "../evaluations/frame.js";
 import { Answered, Asked, Stored } from "../evaluations/transcript.js";
 
@@ -42,10 +43,19 @@ function Result({ result, path }) {
         <${Table} caption="Checks" columns=${CHECKS} rows=${result.checks} keyOf=${(one) => result.checks.indexOf(one)} /></section>`}
       <section class="panel"><h2>Asked</h2><${Asked} content=${result.content} kind=${result.kind} /></section>
       <section class="panel"><h2>Answered</h2>
+        ${result.kind === "scripted" && html`<${Attempt} result=${result} />`}
         ${result.run_id && html`<p><a href=${`/tests/${result.case_id}/runs/${result.run_id}`}>The run, turn by turn</a></p>`}
-        ${(result.transcript || !result.run_id) && html`<${Answered} transcript=${result.transcript} />`}</section>
+        ${(result.transcript || !(result.run_id || result.kind === "scripted")) && html`<${Answered} transcript=${result.transcript} />`}</section>
     </div>
   <//>`;
+}
+
+/** Where it was played, step by step. */
+function Attempt({ result: { evaluation_id: id, case_id, repetition } }) {
+  const asked = { case: case_id, repetition };
+  const found = useLoad((signal) => get(`/evaluations/${id}/attempts`, asked, { signal }), [id, case_id, repetition]);
+  const attempt = found.data?.data[0];
+  return attempt ? html`<p><a href=${addressOf(attempt)}>The attempt, step by step</a></p>` : html`<p class="muted">No attempt is kept.</p>`;
 }
 
 function Reasons({ result: { error, justification, judgement, regraded_from: former } }) {

@@ -1,0 +1,144 @@
+"""`POST /api/v1/evals/runs`: runs of the SDK kept as evaluations, compared, gated; forged ones refused."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from parley.engine.script.record import RunRecord
+from parley.sdk.errors import Conflict
+from parley.sdk.evals import Evals, upload_run
+from tests.factories.accounts import Tenant
+from tests.stage import Stage
+
+RUNS = "/api/v1/evals/runs"
+SUITE: dict[str, Any] = {
+    "id": "orders",
+    "name": "Orders",
+    "cases": [
+        {
+            "id": name,
+            "steps": [
+                {
+                    "message": f"Where is {name}?",
+                    "expect": {"type": "answer", "text": {"contains": ["sent"]}, "criteria": ["Is polite."]},
+                }
+            ],
+        }
+        for name in ("first", "second")
+    ],
+}
+
+
+class Kind:
+    """A judge that is content."""
+
+    async def grade(self, _request: Any, _problem: str | None) -> dict[str, Any]:
+        """Passes."""
+        return {"passed": True, "reason": "It is.", "evidence": ["was sent"]}
+
+
+async def run_of(*lost: str, **options: Any) -> RunRecord:
+    """A run in which some orders are lost."""
+
+    async def agent(turn: Any) -> str:
+        return "It is lost." if any(name in turn.text for name in lost) else "It was sent, dear customer."
+
+    return await Evals(agent=agent, suites=[SUITE], judge=Kind(), commit="abc").run(**options)
+
+
+@pytest.fixture
+def key(stage: Stage) -> tuple[str, str]:
+    """Where and with which key runs are sent."""
+    return stage.url, stage.tenant.private.token
+
+
+async def test_runs_become_evaluations_that_are_compared_and_gated(
+    stage: Stage, key: tuple[str, str]
+) -> None:
+    before = await upload_run(await run_of(repetitions=2), *key)
+    after = await upload_run(await run_of("second", repetitions=2), *key)
+
+    assert before.suite_id == after.suite_id
+    told = await stage.read(f"/api/v1/evaluations/{after.evaluation_id}")
+    assert (told["state"], told["run_source"], told["commit"], told["name"]) == (
+        "completed",
+        "upload",
+        "abc",
+        "Orders",
+    )
+    assert told["statistics"]["average_rating"] == 5
+    attempts: Any = await stage.read(f"/api/v1/evaluations/{after.evaluation_id}/attempts?status=failed")
+    assert [(one["case_id"], one["repetition"], one["target"]) for one in attempts] == [
+        ("second", 1, "process"),
+        ("second", 2, "process"),
+    ]
+    whole = await stage.read(f"/api/v1/evaluations/{after.evaluation_id}/attempts/{attempts[0]['id']}")
+    assert whole["record"]["steps"][0]["observation"]["text"] == "It is lost."
+    path = f"/api/v1/evaluations/{after.evaluation_id}"
+    compared = await stage.read(f"{path}/compare")
+    assert (compared["comparable"], compared["baseline_id"]) == (True, before.evaluation_id)
+    gate = await stage.read(f"{path}/gate?failUnder=7&noRegression=true")
+    assert gate["verdict"] == "failed"
+
+
+async def test_run_is_kept_once_however_often_and_from_wherever_it_is_sent(
+    stage: Stage, key: tuple[str, str], stranger: Tenant
+) -> None:
+    run = await run_of()
+
+    kept = await asyncio.gather(*(upload_run(run, *key) for _ in range(3)))
+    foreign = await upload_run(run, key[0], stranger.private.token)
+
+    assert len({one.evaluation_id for one in kept}) == 1
+    assert foreign.evaluation_id != kept[0].evaluation_id
+    hidden = await stage.http.get(f"/api/v1/evaluations/{foreign.evaluation_id}/attempts")
+    assert hidden.status_code == 404
+    with pytest.raises(Conflict):
+        await upload_run(run.model_copy(update={"duration_ms": run.duration_ms + 1}), *key)
+
+
+async def test_another_suite_under_the_id_is_a_new_version(stage: Stage, key: tuple[str, str]) -> None:
+    run = await run_of(case_ids=["first"])
+    kept = await upload_run(run, *key)
+    longer = {**SUITE, "onSemanticFailure": "continue"}
+
+    async def agent(_turn: Any) -> str:
+        return "It was sent."
+
+    again = await upload_run(await Evals(agent=agent, suites=[longer], judge=Kind()).run(), *key)
+
+    told = [await stage.read(f"/api/v1/evaluations/{one.evaluation_id}") for one in (kept, again)]
+    assert [one["version"] for one in told] == [1, 2]
+    assert [one["case_count"] for one in told] == [1, 2]
+    assert told[0]["grading"]["cases"] == ["first"]
+
+
+async def test_run_that_does_not_follow_from_itself_is_refused_in_words(stage: Stage) -> None:
+    told = (await run_of("first")).wire()
+    told["attempts"][0]["status"] = "passed"
+
+    answer = await stage.http.post(RUNS, json={"run": told})
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "run_inconsistent"), answer.text
+    lines = answer.json()["details"]
+    assert {
+        "attempt": told["attempts"][0]["attemptId"],
+        "problem": "the status is passed and should be failed",
+    } in lines
+    assert await stage.rows("SELECT id FROM evaluations") == []
+
+
+async def test_what_is_no_record_is_refused_by_its_fields(stage: Stage) -> None:
+    run = (await run_of()).wire()
+    for body, field in (
+        ({"run": {}}, "run.runId"),
+        ({"run": {**run, "more": 1}}, "run.more"),
+        ({"run": {**run, "suite": {**run["suite"], "cases": []}}}, "run.suite.cases"),
+        ({"run": {**run, "attempts": []}}, "run.attempts"),
+    ):
+        answer = await stage.http.post(RUNS, json=body)
+        assert answer.status_code == 400, answer.text
+        assert field in [one["field"] for one in answer.json()["details"]]

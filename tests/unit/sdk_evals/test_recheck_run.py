@@ -1,0 +1,76 @@
+"""Whole runs worked out again: what the SDK plays fits, and every lie about it is found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parley.engine.script.recheck_run import run_inconsistencies
+from parley.engine.script.record import RunRecord
+from parley.sdk.evals import Evals
+
+EXPECT = {"type": "answer", "text": {"contains": ["sent"]}, "criteria": ["Is polite."]}
+SUITE = {
+    "id": "orders",
+    "cases": [{"id": name, "steps": [{"message": name, "expect": EXPECT}]} for name in ("first", "second")],
+}
+
+
+class Kind:
+    """A judge that is content."""
+
+    async def grade(self, _request: Any, _problem: str | None) -> dict[str, Any]:
+        """Passes."""
+        return {"passed": True, "reason": "It is.", "evidence": ["was sent"]}
+
+
+async def agent(turn: Any) -> str:
+    """Loses the first order."""
+    return "It is lost." if turn.text == "first" else "It was sent."
+
+
+@pytest.fixture
+async def told() -> dict[str, Any]:
+    """A run as it is sent, in which one case failed and one passed."""
+    evals = Evals(agent=agent, suites=[SUITE], judge=Kind(), defaults={"history": False})
+    return (await evals.run(repetitions=2)).wire()
+
+
+def found(told: dict[str, Any]) -> str:
+    """What does not fit, in one text."""
+    return "; ".join(one.problem for one in run_inconsistencies(RunRecord.of_wire(told)))
+
+
+def test_run_fits_its_own_snapshot_with_the_runners_defaults(told: dict[str, Any]) -> None:
+    assert found(told) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "problem"),
+    [
+        ("status", "passed", "status is 'passed' and should be 'failed'"),
+        ("counts.passed", 4, "counts is"),
+        ("suiteRevision", "0" * 64, "suite_revision is"),
+        ("suite.onSemanticFailure", "continue", "suite_revision is"),
+        ("rubricVersion", "rubric-0", "rubric_version is"),
+        ("attempts.0.status", "passed", "the status is passed and should be failed"),
+        ("attempts.0.steps.0.status", "passed", "does not follow from its parts"),
+        ("attempts.0.steps.0.observation.text", "It was sent.", "its checks do not follow"),
+        ("attempts.0.repetition", 3, "the repetitions of case 'first' are not 1 to 2"),
+        ("attempts.0.caseId", "third", "the suite has no case 'third'"),
+        ("attempts.0.attemptId", "{attempts.1.attemptId}", "two attempts have one attempt_id"),
+        ("attempts.0.judge.versionHash", "another", "judge is"),
+        ("attempts.0.commit", "another", "its commit or app version is not the run's"),
+        ("attempts.2.steps.0.criteria.0.quotes.0.found", False, "its quotes are marked otherwise"),
+        ("attempts.2.steps.0.evidence.observation.text", "Well done.", "its evidence does not follow"),
+    ],
+)
+def test_lie_is_found(path: str, value: Any, problem: str, told: dict[str, Any]) -> None:
+    *way, last = (int(step) if step.isdigit() else step for step in path.split("."))
+    inner: Any = told
+    for step in way:
+        inner = inner[step]
+    inner[last] = told["attempts"][1]["attemptId"] if value == "{attempts.1.attemptId}" else value
+
+    assert problem in found(told)
