@@ -9,24 +9,19 @@ from fastapi import Request
 
 from parley.server.accounts.authenticator import Authenticator, Caller
 from parley.server.accounts.callers import requires
-from parley.server.agentic_tests.targets import (
-    UNKNOWN_TARGET,
-    find_target,
-    gateway_target,
-    integrated_target,
-)
+from parley.server.agentic_tests.targets import UNKNOWN_TARGET, gateway_target, integrated_target
 from parley.server.conversation.parties import TargetGone
 from parley.server.conversation.sse import EventStream, StreamRules
 from parley.server.db.database import Database
 from parley.server.db.dependencies import DatabaseDep
-from parley.server.db.session import Session
+from parley.server.db.raw import RawConnection
 from parley.server.definitions.body import sent_value
 from parley.server.definitions.faults import DefinitionRefused
 from parley.server.definitions.offer import Offer
 from parley.server.definitions.openapi import direct_schema, request_body
 from parley.server.definitions.read import read_direct
 from parley.server.definitions.schemas import DirectBody, stored
-from parley.server.definitions.snapshot import Snapshot, snapshot
+from parley.server.definitions.snapshot import Snapshot, Target, snapshot
 from parley.server.direct.evaluate import DirectEvaluations, DirectOrder
 from parley.server.direct.slots import take_slot
 from parley.server.errors import (
@@ -40,11 +35,14 @@ from parley.server.errors import (
     QuotaExhausted,
     ScopeMissing,
 )
+from parley.server.gateways.straight import find_straight
 from parley.server.journal.keep import Standing
 from parley.server.kit.docs import answers_with
 from parley.server.kit.provide import provided
 from parley.server.kit.requests import room_router
-from parley.server.quotas.gate import enter, spend
+from parley.server.kit.text import is_storable
+from parley.server.llm.integrated import is_integrated
+from parley.server.quotas.gate import enter_straight, spend_straight
 from parley.server.quotas.window import QuotaStanding
 from parley.server.resources.reader import ResourceUnavailable
 from parley.server.runs.start import SEED_BOUND, wanted_by
@@ -123,16 +121,16 @@ async def _order(
         body = read_direct(value)
     except DefinitionRefused as refused:
         raise refused.as_answer() from None
-    async with database.session() as session:
-        kept = await _snapshot(session, caller, offer, body)
-        return await _accounted(session, caller, kept, body.seed, lease_s)
+    async with database.raw() as connection:
+        kept = await _snapshot(connection, caller, offer, body)
+        async with connection.transaction():
+            return await _accounted(connection, caller, kept, body.seed, lease_s)
 
 
-async def _snapshot(session: Session, caller: Caller, offer: Offer, body: DirectBody) -> Snapshot:
-    found = await find_target(session, caller.scope, offer.integrated, body.model)
-    if found is None:
+async def _snapshot(connection: RawConnection, caller: Caller, offer: Offer, body: DirectBody) -> Snapshot:
+    target = await _target(connection, caller, offer, body.model)
+    if target is None:
         raise InvalidRequest.field("model", UNKNOWN_TARGET)
-    target = gateway_target(found.gateway) if found.gateway else integrated_target(body.model, found.llm)
     return snapshot(
         stored(body),
         target=target,
@@ -141,13 +139,24 @@ async def _snapshot(session: Session, caller: Caller, offer: Offer, body: Direct
     )
 
 
+async def _target(connection: RawConnection, caller: Caller, offer: Offer, reference: str) -> Target | None:
+    """What `reference` (slug, id, or `@vendor/name`) means to the account: a copy, nothing is held."""
+    if is_integrated(reference):
+        llm = offer.integrated.find(reference)
+        return None if llm is None else integrated_target(reference, llm)
+    if not is_storable(reference):
+        return None
+    gateway = await find_straight(connection, caller.scope, reference)
+    return None if gateway is None else gateway_target(gateway)
+
+
 async def _accounted(
-    session: Session, caller: Caller, kept: Snapshot, seed: int | None, lease_s: float
+    connection: RawConnection, caller: Caller, kept: Snapshot, seed: int | None, lease_s: float
 ) -> tuple[DirectOrder, QuotaStanding]:
     """Take a slot and spend a unit. A refusal leaves neither: the transaction is rolled back."""
-    entrant = await enter(session, caller.account_id)
-    call_id = await take_slot(session, caller.scope, entrant.plan.concurrent_runs, lease_s)
-    quota = await spend(session, entrant, wanted_by(kept))
+    entrant = await enter_straight(connection, caller.account_id)
+    call_id = await take_slot(connection, caller.scope, entrant.plan.concurrent_runs, lease_s)
+    quota = await spend_straight(connection, entrant, wanted_by(kept))
     metered = entrant.plan.metered
     order = DirectOrder(
         account_id=caller.account_id,

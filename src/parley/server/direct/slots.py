@@ -6,23 +6,21 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import text
-
 from parley.server.db.database import Database
+from parley.server.db.raw import RawConnection
 from parley.server.db.repository import AccountScope
-from parley.server.db.session import Session
 from parley.server.errors import ConcurrencyExhausted
 from parley.server.kit.ids import new_id
 
 RETRY_AFTER_S: Final = 5
 """What a caller without a slot is told to wait; nobody knows when one comes free (our choice)."""
 
-_TAKE = text("""
+_TAKE = """
 INSERT INTO direct_calls (account_id, id, lease_until)
-SELECT :account_id, :id, clock_timestamp() + make_interval(secs => :lease_s)
- WHERE (SELECT count(*) FROM direct_calls WHERE account_id = :account_id AND state = 'running') < :slots
+SELECT $1, $2, clock_timestamp() + make_interval(secs => $4)
+ WHERE (SELECT count(*) FROM direct_calls WHERE account_id = $1 AND state = 'running') < $3::bigint
 RETURNING id
-""")
+"""
 
 _RENEW = """
 UPDATE direct_calls SET lease_until = now() + make_interval(secs => $3)
@@ -38,14 +36,15 @@ UPDATE direct_calls SET state = 'ended', error_code = 'worker_lost', finished_at
 """
 
 
-async def take_slot(session: Session, scope: AccountScope, slots: int, lease_s: float) -> UUID:
-    """Take one of the account's direct slots; the id of its row. The account's row is locked.
+async def take_slot(connection: RawConnection, scope: AccountScope, slots: int, lease_s: float) -> UUID:
+    """Take one of the account's direct slots; the id of its row.
+
+    The account's row is locked by the transaction that is open on `connection`.
 
     Raises `ConcurrencyExhausted`.
     """
-    values = {"account_id": scope.account_id, "id": new_id(), "slots": slots, "lease_s": lease_s}
-    call_id: UUID | None = await session.scalar(_TAKE, values)
-    if call_id is None:
+    call_id = new_id()
+    if await connection.fetchval(_TAKE, scope.account_id, call_id, slots, lease_s) is None:
         raise ConcurrencyExhausted(details={"limit": slots}, retry_after_s=RETRY_AFTER_S)
     return call_id
 
