@@ -97,3 +97,39 @@ async def test_attempt_tells_why_before_it_tells_what(dashboard: Seen, stage: St
     await page.get_by_role("table", name="Case results").get_by_role("link", name="Plain").click()
     await page.get_by_role("link", name="The attempt, step by step").click()
     await expect(page.get_by_text("Everything that was asked for was met.")).to_be_visible()
+
+
+async def test_scripted_suite_is_written_and_a_part_of_it_run(dashboard: Seen, stage: Stage) -> None:
+    page = dashboard.page
+    await dashboard.open("/evaluations/suites/new")
+    await page.get_by_label("Name", exact=True).fill("Scripted")
+    await page.get_by_role("button", name="Add scripted cases").click()
+    await page.get_by_role("button", name="Make the suite").click()
+    target = page.get_by_label("Played against")
+    await expect(target).to_have_attribute("aria-invalid", "true")
+    slug = stage.gateway["slug"]
+    await target.fill(f'{{"type": "gateway", "gateway": "{slug}", "toolVisibility": "none"}}')
+    more = "\n  - {id: second, steps: [{message: Hi., expect: {type: answer}}]}\n"
+    written = page.get_by_role("textbox", name="Cases")
+    await written.fill((await written.input_value()).rstrip() + more)
+    await page.evaluate("scrollTo(0, 0)")
+    await dashboard.looks_accessible()
+    await page.get_by_role("button", name="Make the suite").click()
+    await dashboard.heading("Scripted")
+    await expect(page.get_by_text(f"the gateway {slug}")).to_be_visible()
+
+    await page.get_by_role("button", name="Run Scripted now").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("greeting").uncheck()
+    await expect(dialog.get_by_text("Cases: 1 of 2")).to_be_visible()
+    await dialog.get_by_label("Repetitions").fill("2")
+    assert await dashboard.faults() == []
+    await dialog.get_by_role("button", name="Start").click()
+    await page.wait_for_url(re.compile(r"/evaluations/[0-9a-f-]{36}$"))
+    made = await stage.read(f"/api/v1/evaluations/{page.url.rsplit('/', 1)[1]}")
+    assert (made["case_count"], made["grading"]["cases"]) == (1, ["second"])
+
+    await page.get_by_role("link", name="Suites").click()
+    await page.get_by_role("link", name="Scripted", exact=True).click()
+    await page.get_by_role("link", name="Edit").click()
+    await expect(page.get_by_role("textbox", name="Cases")).to_have_value(re.compile('"id": "second"'))

@@ -1,4 +1,4 @@
-// One suite: its tests, how it runs, and what its last evaluations gave.
+// One suite: its cases, how it runs, and what its last evaluations gave.
 import { useState } from "preact/hooks";
 import { del, get, patch } from "../api.js";
 import { html } from "../html.js";
@@ -25,9 +25,15 @@ const LAST = 10;
 const SCOPE = "evaluations:write";
 
 const CASES = [
-  { name: "Test", isMain: true, cell: (one) => (one.name ? html`<a href=${`/tests/${one.test_id}`}>${one.name}</a>` : html`<span class="muted">deleted; it is left out</span>`) },
+  { name: "Case", isMain: true, cell: (one) => html`<${CaseName} of=${one} />` },
   { name: "Splits", cell: (one) => one.splits.join(", ") || html`<span class="muted">none</span>` },
 ];
+
+function CaseName({ of: { kind, id, name, test_id: test } }) {
+  if (kind === "scripted") return html`${name} <span class="muted small plain">${name === id ? "scripted" : `${id}, scripted`}</span>`;
+  return name ? html`<a href=${`/tests/${test}`}>${name}</a>` : html`<span class="muted">deleted; it is left out</span>`;
+}
+
 const EVALUATIONS = [
   { name: "Started", isMain: true, cell: (one) => html`<a href=${`/evaluations/${one.id}`}><${Time} at=${one.created_at} isRelative /></a>` },
   { name: "State", cell: (one) => html`<${StateBadge} state=${one.state} />` },
@@ -51,7 +57,7 @@ function Suite({ suite, reload }) {
     <div class="split">
       <div>
         <section><h2 class="log-head">Last evaluations</h2><${Last} suite=${suite} /></section>
-        <section><h2 class="log-head">Tests</h2><${Table} caption="Tests of the suite" columns=${CASES} rows=${suite.cases} /></section>
+        <section><h2 class="log-head">Cases</h2><${Table} caption="Cases of the suite" columns=${CASES} rows=${suite.cases} /></section>
       </div>
       <section class="panel"><h2>How it runs</h2><${How} suite=${suite} reload=${reload} /></section>
     </div>
@@ -64,9 +70,17 @@ function How({ suite, reload }) {
   return html`<dl class="facts single">
       <div><dt>Schedule</dt><dd><${NextRun} suite=${suite} /></dd></div>
       ${set.map(([name, words]) => html`<div key=${name}><dt>${words}</dt><dd>${name === "budget_usd" ? dollars(defaults[name]) : defaults[name]}</dd></div>`)}
+      ${suite.script && html`<${Scripted} script=${suite.script} />`}
       <div><dt>Version</dt><dd>${suite.version}</dd></div>
     </dl>
     ${suite.cron && html`<${Pause} suite=${suite} reload=${reload} />`}`;
+}
+
+function Scripted({ script: { target, judge, profile, revision } }) {
+  const against = { gateway: `the gateway ${target.gateway}`, app: `the app ${target.app}`, process: "your own process" };
+  return html`<div><dt>Played against</dt><dd class="words">${against[target.type]}</dd></div>
+    <div><dt>Judged by</dt><dd>${judge === "app" ? "the app itself" : `the service, profile ${profile}`}</dd></div>
+    <div><dt>Revision of the script</dt><dd><code title=${revision}>${revision.slice(0, 12)}</code></dd></div>`;
 }
 
 function Pause({ suite, reload }) {

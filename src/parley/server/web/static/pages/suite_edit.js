@@ -14,25 +14,28 @@ import { tell } from "../components/toast.js";
 import { EvaluationsPage, LoadedPage } from "../evaluations/frame.js";
 import { HowToRun, plain } from "../suites/how_to_run.js";
 import { Members, splitsOf } from "../suites/members.js";
+import { bodyOfScript, draftOfScript, ScriptEditor } from "../suites/script_editor.js";
 import { CronField } from "../tests/cron.js";
 
-const BLANK = { name: "", description: "", members: [], defaults: {}, cron: "", enabled: true };
+const BLANK = { name: "", description: "", members: [], script: null, defaults: {}, cron: "", enabled: true };
 
 /** A stored suite as the form has it. */
-const draftOf = ({ name, description, cases, defaults, cron, enabled }) => ({
+const draftOf = ({ name, description, cases, script, defaults, cron, enabled }) => ({
   name,
   description: description ?? "",
-  members: cases.map((one) => ({ test_id: one.test_id, name: one.name, splits: one.splits.join(", ") })),
+  members: cases.filter((one) => one.kind === "simulated").map((one) => ({ test_id: one.test_id, name: one.name, splits: one.splits.join(", ") })),
+  script: draftOfScript(script),
   defaults: plain(defaults),
   cron: cron ?? "",
   enabled,
 });
 
 /** The form as the API takes it. */
-const bodyOf = ({ name, description, members, defaults, cron, enabled }) => ({
+const bodyOf = ({ name, description, members, script, defaults, cron, enabled }) => ({
   name,
   description: description.trim() || null,
   cases: members.map((one) => ({ test_id: one.test_id, splits: splitsOf(one.splits) })),
+  script: bodyOfScript(script),
   defaults: plain(defaults),
   cron: cron?.trim() || null,
   enabled,
@@ -81,6 +84,7 @@ function Editor({ stored }) {
         <${TextArea} label="Description" rows=${2} value=${draft.description} problem=${problemOf(error, "description")} onChange=${set("description")} />
       </div></section>
       <section class="panel"><h2>Tests</h2><${Members} members=${draft.members} onChange=${set("members")} error=${error} /></section>
+      <section class="panel"><h2>Scripted cases</h2><${ScriptEditor} draft=${draft.script} onChange=${set("script")} error=${error} /></section>
       <section class="panel"><h2>Schedule</h2><div class="fields">
         <${CronField} label="When it runs by itself" badge="optional, UTC" value=${draft.cron} problem=${problemOf(error, "cron")} onChange=${set("cron")} />
         <${CheckField} label="The schedule is followed" value=${draft.enabled} onChange=${set("enabled")} />

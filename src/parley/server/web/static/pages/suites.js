@@ -31,7 +31,7 @@ export default function Page() {
   const list = useList("/suites");
   useEvery(LOOK_EVERY_S, list.found.reload);
   const actions = html`<${Button} kind="primary" href="/evaluations/suites/new">New suite<//>`;
-  return html`<${EvaluationsPage} title="Suites" lead="Tests that are run and judged together, as one evaluation." actions=${actions}>
+  return html`<${EvaluationsPage} title="Suites" lead="Tests and scripted cases that are run and judged together, as one evaluation." actions=${actions}>
     <${Loaded} from=${list.found} lines=${6}>${({ data }) =>
       data.length
         ? html`<${Table} caption="Suites" columns=${COLUMNS} rows=${list.rowsOf(data)} /><${Pager} page=${list.page} more=${list.more} />`
