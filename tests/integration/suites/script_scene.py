@@ -95,15 +95,11 @@ def agent_plays() -> tuple[Rule, ...]:
     return (
         Rule((Say("Pull yourself together."),), part="assistant", contains="useless"),
         Rule((Say("Good day."),), part="assistant", contains="Hello?"),
-        Rule(
-            (
-                CallTool("find_order", '{"id": 17}', id="call_1", text="Let me see."),
-                CallTool("ask_approval", json.dumps(ASKED), id="call_2"),
-                CallTool("issue_receipt", json.dumps(RECEIPT), id="call_3"),
-                Say("Order 17 is refunded; the money arrives within five days."),
-            ),
-            part="assistant",
-        ),
+        # What was said before decides, so that attempts may be played at once.
+        agent(Say("Order 17 is refunded; the money arrives within five days."), "accepted"),
+        agent(CallTool("issue_receipt", json.dumps(RECEIPT), id="call_3"), '["approve"]'),
+        agent(CallTool("ask_approval", json.dumps(ASKED), id="call_2"), '"total"'),
+        agent(CallTool("find_order", '{"id": 17}', id="call_1", text="Let me see."), "Refund"),
         judged("Offers help.", passed=False, quote="Pull yourself together."),
         judged("Stays calm.", passed=True, quote="I am calm."),
         judged("Asks for a decision", passed=True, quote="Refund 120 euros?"),
@@ -111,10 +107,15 @@ def agent_plays() -> tuple[Rule, ...]:
     )
 
 
+def agent(answer: Say | CallTool, said: str) -> Rule:
+    """The agent's answer once this was said."""
+    return Rule((answer,), part="assistant", contains=said)
+
+
 def judged(criterion: str, *, passed: bool, quote: str) -> Rule:
     """A judge's verdict on one criterion."""
     verdict = {"reason": "It was looked at.", "passed": passed, "evidence": [quote]}
-    return Rule((Say(json.dumps(verdict)),), part="judge", contains=f"{criterion}")
+    return Rule((Say(json.dumps(verdict)),), part="judge", contains=criterion)
 
 
 def target_of(stage: Stage, receiver: Receiver) -> dict[str, Any]:

@@ -30,7 +30,7 @@ ATTEMPTS: Final = "attempts"
 """The name of the poke that wakes those who play."""
 LOOK_S: Final = 1.0
 """Between two looks for attempts that somebody wants to end."""
-DRAIN_S: Final = 5.0
+DRAIN_S: Final = 3.0
 """How long a worker that stops waits for attempts that nobody could go on with."""
 
 OnEnd = Callable[[UUID], Awaitable[None]]
