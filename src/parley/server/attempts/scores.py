@@ -26,6 +26,8 @@ NOT_THE_AGENTS: Final = frozenset(
         "app_lost",
         "app_refused",
         "app_unreadable",
+        "app_stopped",
+        "lease_lost",
         "overdue_in_service",
     }
 )

@@ -1,0 +1,4 @@
+"""Fixtures of this folder."""
+
+from tests.stage import stage as stage
+from tests.stage import stage_settings as stage_settings
