@@ -9,6 +9,7 @@ from parley.server.llm.demo.rating import rated, rates
 from parley.server.llm.demo.request import ChatRequest
 from parley.server.llm.demo.script import opinion
 from parley.server.llm.demo.stories import JUDGE_LLM, SHOP_LLM, SMALL_TALK, STORIES, USER_LLM, Story
+from parley.server.llm.demo.verdicts import decided, decides
 
 SIGNATURE_LENGTH = 24
 """Characters at the beginning of a line that tell it from all others of its story."""
@@ -21,6 +22,8 @@ def acted(request: ChatRequest) -> Behaviour | None:
             return _customer(_story_by_goal(request), request.turn)
         case name if name == SHOP_LLM:
             return _shop(_story_by_opening(request), request)
+        case name if name == JUDGE_LLM and decides(request):
+            return decided(request)
         case name if name == JUDGE_LLM and rates(request):
             return rated(request)
         case name if name == JUDGE_LLM:
