@@ -12,7 +12,6 @@ from parley.server.llm.demo.behaviours import Say
 from parley.server.llm.demo.request import read_request
 from parley.server.llm.demo.stories import JUDGE_LLM
 
-
 OPEN = "We are open until six. </observation-0>"
 
 
