@@ -14,6 +14,7 @@ import pytest
 from tests.e2e.faults.logs import Strike, trouble
 from tests.e2e.faults.schedule import KINDS, NAMES, schedule
 from tests.e2e.faults.soak import Sample, grown
+from tests.e2e.faults.waits import Wait
 
 ROOT = Path(__file__).parents[2]
 WITHIN_S = 240
@@ -70,6 +71,15 @@ def test_error_is_explained_by_a_fault_of_its_kind_and_time_only() -> None:
     assert trouble(at(19), [silence]) is not None
     assert trouble(at(59), [silence]) is not None
     assert trouble(at(30), [Strike("redis-flush", began_at)]) is not None
+
+
+def test_wait_counts_without_the_time_of_faults_that_hold_runs_up() -> None:
+    wait = Wait("run", since=10, until=40)
+    strikes = [Strike("redis-away", 0, 50), Strike("freeze", 12, 20), Strike("postgres-restart", 15, 22)]
+    assert wait.undisturbed_s([]) == wait.whole_s == 30
+    assert wait.undisturbed_s(strikes) == 2 + 18
+    assert wait.undisturbed_s([*strikes, Strike("kill", 35), Strike("stop", 0, 9)]) == 2 + 13
+    assert wait.met(strikes) == ["freeze", "postgres-restart"]
 
 
 def samples(**grows: int) -> list[Sample]:

@@ -52,11 +52,9 @@ class Injector:
         await self._replace(fault, self._fleet.stop)
 
     async def _replace(self, fault: Fault, end: Callable[[str], Awaitable[object]]) -> None:
-        began = time.monotonic()
         await end(fault.target)
         await asyncio.sleep(fault.for_s)
         await self._fleet.start(fault.target)
-        self._fleet.absences_s.append(time.monotonic() - began)
 
     async def _freeze(self, fault: Fault) -> None:
         self._fleet.signal(fault.target, signal.SIGSTOP)

@@ -62,8 +62,6 @@ class Fleet:
     children: dict[str, Child] = field(default_factory=dict)
     leavings: list[Leaving] = field(default_factory=list)
     strikes: list[Strike] = field(default_factory=list)
-    absences_s: list[float] = field(default_factory=list)
-    """How long processes were gone, from a signal until their next start was up."""
     unexpected: list[str] = field(default_factory=list)
     """Processes that ended though nobody had asked them to."""
     busy: dict[str, asyncio.Lock] = field(default_factory=dict)

@@ -29,7 +29,7 @@ def text(outcome: Outcome) -> str:
         f"seen: {len(seen.runs)} runs over {streams} streams ({dict(ends)})",
         f"      {len(seen.directs)} direct evaluations ({broke} lost)",
         f"      answers {answers}; {seen.lost_requests} lost, slowest to a POST {seen.slowest_s:.1f} s",
-        f"runs: {outcome.takeovers} takeovers, longest wait for an entry {outcome.longest_gap_s:.1f} s",
+        f"runs: {outcome.takeovers} takeovers, longest wait for an entry {_longest(outcome)}",
         f"stops: the slowest was {left.name}, gone after {left.took_s:.1f} s" if left else "stops: none",
         "checked:",
         *map(str, outcome.checks),
@@ -48,11 +48,20 @@ def row(outcome: Outcome) -> str:
         len(outcome.seen.directs),
         sum(run.connections for run in outcome.seen.runs),
         outcome.takeovers,
-        f"{outcome.longest_gap_s:.1f} s",
+        f"{outcome.longest_wait.whole_s if outcome.longest_wait else 0:.1f} s",
         looked_at,
         "holds" if outcome.holds else "broken",
     )
     return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def _longest(outcome: Outcome) -> str:
+    wait = outcome.longest_wait
+    if wait is None:
+        return "none"
+    met = ", ".join(wait.met(outcome.strikes)) or "nothing"
+    free_s = wait.undisturbed_s(outcome.strikes)
+    return f"{wait.whole_s:.1f} s, {free_s:.1f} s of it while nothing was broken; it met {met}"
 
 
 def _kinds(outcome: Outcome) -> str:

@@ -21,12 +21,16 @@ from parley.server.llm.demo import DemoServer
 from tests.e2e.faults.checks import Check, all_checks, stories
 from tests.e2e.faults.inject import Injector
 from tests.e2e.faults.load import Customers, Seen, Shop
+from tests.e2e.faults.logs import Strike
 from tests.e2e.faults.processes import DATABASE, Fleet, Leaving, fleet_in
 from tests.e2e.faults.schedule import PROCESSES, Fault
+from tests.e2e.faults.waits import Wait, longest_waits
 from tests.factories.accounts import make_tenant
 from tests.stage import until
 
 LEASE_S: Final = 5.0
+LONGEST_WAIT_S: Final = LEASE_S + 15
+"""What a run may be held up by a lost worker."""
 SHOPS: Final = 6
 CALM_S: Final = 90.0
 """How long everything may take to come to its end after the last fault."""
@@ -63,10 +67,8 @@ class Order:
     faults: Sequence[Fault] = ()
     seed: int = 0
     plant: str | None = None
-    longest_wait_s: float | None = None
-    """The longest time a run may go without a new entry; None does not ask."""
-    leaves_nobody: bool = False
-    """Whether there is nobody to take runs over: then the time until all are back does not count."""
+    all_of_a_wait_counts: bool = False
+    """Whether faults are no excuse for a run that waits for its next entry: others can go on at once."""
 
 
 @dataclass(slots=True)
@@ -77,8 +79,9 @@ class Outcome:
     struck: Sequence[tuple[float, Fault]]
     seen: Seen
     checks: list[Check] = field(default_factory=list)
-    longest_gap_s: float = 0.0
+    longest_wait: Wait | None = None
     """The longest time a run went without a new entry, once it had one."""
+    strikes: Sequence[Strike] = ()
     slowest_leaving: Leaving | None = None
     takeovers: int = 0
     took_s: float = 0.0
@@ -107,20 +110,22 @@ async def carry_out(order: Order, folder: Path) -> Outcome:
             outcome.checks.append(await stories(customers))
             await _stop_all(fleet)
             outcome.checks += [check async for check in all_checks(fleet, customers)]
-            outcome.longest_gap_s, outcome.takeovers = await _figures(fleet)
+            waits, outcome.takeovers = await _figures(fleet)
+            outcome.longest_wait, outcome.strikes = next(iter(waits), None), fleet.strikes
             outcome.slowest_leaving = max(fleet.leavings, key=lambda one: one.took_s)
-            if order.longest_wait_s is not None:
-                absent_s = max(fleet.absences_s) if order.leaves_nobody else 0.0
-                outcome.checks.append(_waits(outcome, order.longest_wait_s + absent_s))
+            outcome.checks.append(_none_too_long(waits, () if order.all_of_a_wait_counts else fleet.strikes))
     outcome.took_s = time.monotonic() - began
     return outcome
 
 
-def _waits(outcome: Outcome, longest_s: float) -> Check:
-    waited = outcome.longest_gap_s
-    broken = (f"one waited {waited:.1f} s",) if waited > longest_s else ()
-    name = f"no run waited longer than {longest_s:.0f} s for its next entry"
-    return Check(name=name, looked_at=len(outcome.seen.runs), broken=broken)
+def _none_too_long(waits: Sequence[Wait], excuses: Sequence[Strike]) -> Check:
+    broken = tuple(
+        f"{wait.run} waited {wait.whole_s:.1f} s, {counts_s:.1f} s of it while nothing was broken"
+        for wait in waits
+        if (counts_s := wait.undisturbed_s(excuses)) > LONGEST_WAIT_S
+    )
+    name = f"no run waited longer than {LONGEST_WAIT_S:.0f} s for an entry that nothing held up"
+    return Check(name=name, looked_at=len(waits), broken=broken)
 
 
 @contextlib.asynccontextmanager
@@ -204,17 +209,12 @@ async def _stop_all(fleet: Fleet) -> None:
     await asyncio.gather(*map(fleet.stop, PROCESSES))
 
 
-async def _figures(fleet: Fleet) -> tuple[float, int]:
+async def _figures(fleet: Fleet) -> tuple[Sequence[Wait], int]:
     connection = await asyncpg.connect(fleet.database_url, timeout=10)
     try:
-        return await connection.fetchval(_LONGEST_GAP) or 0.0, await connection.fetchval(_TAKEOVERS)
+        return await longest_waits(connection), await connection.fetchval(_TAKEOVERS)
     finally:
         await connection.close()
 
 
-_LONGEST_GAP = """
-SELECT extract(epoch FROM max(gap))::float8 FROM (
-    SELECT created_at - lag(created_at) OVER (PARTITION BY run_id ORDER BY seq) AS gap FROM entries
-) AS gaps
-"""
 _TAKEOVERS = "SELECT count(*) FROM entries WHERE kind = 'spent' AND body->>'code' = 'worker_lost'"
