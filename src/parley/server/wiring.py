@@ -33,6 +33,7 @@ from parley.server.custom_evaluations.grader import SCORING, CustomGrader, Judge
 from parley.server.db.database import Database, PoolOptions
 from parley.server.definitions.offer import Offer
 from parley.server.direct.evaluate import DirectEvaluations, DirectLimits
+from parley.server.evaluations.live import LiveStatistics
 from parley.server.evaluations.regrade import Graders
 from parley.server.gateways.use import GatewayUse
 from parley.server.gateways.vault import GatewayVault
@@ -116,6 +117,7 @@ class Services:
     players: Players
     """Who plays scripted cases, by the kind of target."""
     grades: Grades
+    live_statistics: LiveStatistics
     scoring_poke: Poke
     """Wakes those who score posted results."""
     channel_rules: ChannelRules
@@ -247,6 +249,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         script_judges=script_judges,
         players={"gateway": gateways_player, "app": apps_player},
         grades=Grades(database, script_judges, GradeRules(per_minute=settings.api.grades_per_minute)),
+        live_statistics=LiveStatistics(),
         scoring_poke=scoring_poke,
         channel_rules=ChannelRules(keyring, policy),
         messenger=Messenger(calls, mailer_of(settings), keyring, clock, settings.api.public_url),

@@ -212,7 +212,8 @@ async def test_killed_workers_results_are_scored_by_another_once(stage: Stage) -
     rows = await results_of(stage)
     assert [row["rating"] for row in rows] == [9, 9, 9, 5, 5, 5]
     assert {row["id"]: row["scored_at"] for row in rows if row["id"] in kept} == kept
-    assert [row["attempts"] for row in rows] == [1, 1, 1, 2, 2, 2]
+    answer = await stage.http.get(f"/api/v1/evaluations/{run_id}/results")
+    assert [each["lost_scorers"] for each in answer.json()["data"]] == [0, 0, 0, 1, 1, 1]
     paid = [line["source_id"] for line in await charges(stage)]
     assert sorted(paid) == sorted(row["id"] for row in rows), "one charge for one result"
 
@@ -221,14 +222,21 @@ async def test_stopped_worker_hands_its_results_over_at_once(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("parley.server.custom_evaluations.scorer.DRAIN_S", 0.1)
-    stage.play(Rule((Hang(),), part="judge", times=1), Rule((rating(5),), part="judge"))
+    stage.play(Rule((Say("Hm."), Hang(), rating(5)), part="judge"))
     await post(stage.http, await run_of(stage), [result("q0")])
-    async with stage.worker() as first:
-        await until(lambda: first.worker._scorer.held == 1)
+    async with stage.worker():
+        await until(lambda: len(stage.llms.requests) == 2)
     [row] = await results_of(stage)
     assert (row["status"], row["attempts"], row["lease_token"]) == ("pending", 0, None)
+    [spent] = await charges(stage)
+    assert spent["amount"] == -row["cost"] < 0, "the attempt that it knows of is charged"
     async with stage.worker():
         await until(lambda: _count(stage, "rating = 5", 1))
+    [row] = await results_of(stage)
+    lines = await charges(stage)
+    assert [line["seq"] for line in lines] == [1, 2]
+    assert -sum(line["amount"] for line in lines) == row["cost"]
+    assert lines[0] == spent
 
 
 async def test_results_are_scored_with_redis_gone(stage: Stage) -> None:

@@ -45,11 +45,9 @@ WITH evaluation AS (
        FOR NO KEY UPDATE
 )"""
 
+_SET = "-- set --"
 _REST = """, result AS (
-    UPDATE case_results
-       SET status = $6, rating = $7, passed = $8, justification = $9, checks = $10::jsonb, error = $11::jsonb,
-           judgement = $12::jsonb, cost = case_results.cost + $5, scored_at = now(),
-           lease_token = NULL, lease_until = NULL
+    UPDATE case_results -- set --
       FROM evaluation
      WHERE case_results.account_id = evaluation.account_id AND case_results.id = $3
        AND case_results.evaluation_id = evaluation.id
@@ -64,14 +62,29 @@ _REST = """, result AS (
     SELECT result.account_id, 'evaluation', result.id, before.seq + spent.place, -spent.amount, 'judge',
            spent.llm, spent.prompt, spent.cached, spent.completion, spent.estimated
       FROM result, before,
-           unnest($13::numeric[], $14::text[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bool[])
+           unnest($6::numeric[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bool[])
            WITH ORDINALITY AS spent(amount, llm, prompt, cached, completion, estimated, place)
 )
 SELECT $3::uuid AS result_id, evaluation.state, 1 / (SELECT count(*) FROM result) AS held FROM evaluation
 """
 
+_SCORED = """
+       SET status = $12, rating = $13, passed = $14, justification = $15, checks = $16::jsonb,
+           error = $17::jsonb, judgement = $18::jsonb, cost = case_results.cost + $5, scored_at = now(),
+           lease_token = NULL, lease_until = NULL
+"""
+
+# A worker that stops knows what it has spent on a result so far; whoever scores it then pays for the rest.
+_HANDED_BACK = """
+       SET status = 'pending', cost = case_results.cost + $5,
+           attempts = greatest(case_results.attempts - 1, 0), lease_token = NULL, lease_until = NULL
+"""
+
 # The result may be lost while the account is waited for: then the division takes the payment back.
-_KEEP_PAID, _KEEP_FREE = _PAID + _REST, _FREE + _REST
+_KEEP_PAID, _KEEP_FREE, _HAND_BACK = (
+    lock + _REST.replace(_SET, what)
+    for lock, what in ((_PAID, _SCORED), (_FREE, _SCORED), (_PAID, _HANDED_BACK))
+)
 
 
 _RENEW = """
@@ -124,6 +137,15 @@ class Scores:
         groups = self._paid if total(spent) else self._free
         return await groups.add(held.account_id, line)
 
+    async def hand_back(self, held: Claimed, spent: Sequence[Spent]) -> None:
+        """Charge what was spent on a result that is `held`, and leave it to others.
+
+        Raises `LeaseLost`, with nothing written, and `DatabaseAway`.
+        """
+        [written] = await self._write(_HAND_BACK, [_Line(held, _charges(held, spent))])
+        if isinstance(written, Exception):
+            raise written
+
     async def _write(self, statement: str, lines: Sequence[_Line]) -> list[str | Exception]:
         """Write `lines`: all in one transaction, or each alone where one of them spoils that."""
         try:
@@ -142,13 +164,8 @@ class Scores:
 
 
 def _values(held: Claimed, score: Score, spent: Sequence[Spent]) -> tuple[object, ...]:
-    usages = [each.usage for each in spent]
     return (
-        held.account_id,
-        held.evaluation_id,
-        held.result_id,
-        held.token,
-        total(spent),
+        *_charges(held, spent),
         score.status,
         score.rating,
         score.passed,
@@ -156,6 +173,17 @@ def _values(held: Claimed, score: Score, spent: Sequence[Spent]) -> tuple[object
         strictjson.write([dict(check) for check in score.checks]),
         _json(score.error),
         _json(score.judgement),
+    )
+
+
+def _charges(held: Claimed, spent: Sequence[Spent]) -> tuple[object, ...]:
+    usages = [each.usage for each in spent]
+    return (
+        held.account_id,
+        held.evaluation_id,
+        held.result_id,
+        held.token,
+        total(spent),
         [each.amount for each in spent],
         [usage.model for usage in usages],
         [usage.prompt_tokens for usage in usages],

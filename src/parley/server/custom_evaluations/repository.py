@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import cast
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 
 from parley.server.db.repository import Repository
 from parley.server.db.tables import Dataset, DatasetVersion, EvaluationCase, EvaluationSettings
@@ -59,8 +59,13 @@ class CaseIndexRepository(Repository[EvaluationCase]):
 
     table = EvaluationCase
 
-    async def by_index(self, evaluation_id: UUID) -> dict[int, str]:
-        """The case at each index."""
+    async def by_index(
+        self, evaluation_id: UUID, case_ids: Collection[str], indexes: Collection[int]
+    ) -> dict[int, str]:
+        """The cases of these ids and at these indexes, by their index."""
         statement = self.narrow(select(EvaluationCase.index.label("index_in_set"), EvaluationCase.case_id))
-        rows = await self.session.execute(statement.where(EvaluationCase.evaluation_id == evaluation_id))
+        named = or_(EvaluationCase.case_id.in_(case_ids), EvaluationCase.index.in_(indexes))
+        rows = await self.session.execute(
+            statement.where(EvaluationCase.evaluation_id == evaluation_id, named)
+        )
         return {row.index_in_set: row.case_id for row in rows}

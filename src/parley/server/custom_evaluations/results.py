@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
@@ -19,19 +19,41 @@ from parley.server.custom_evaluations.repository import CaseIndexRepository
 from parley.server.custom_evaluations.result_schemas import BatchIn, ResultIn
 from parley.server.db.database import Database
 from parley.server.db.repository import AccountScope
-from parley.server.db.session import Session
 from parley.server.db.tables import Evaluation
 from parley.server.errors import EvaluationNotCompleted
 from parley.server.evaluations import finish, read
+from parley.server.evaluations.live import LiveStatistics
 from parley.server.evaluations.new import NewResult, Score, failed
 from parley.server.evaluations.results import Kept, keep
 from parley.server.kit.faults import invalid_request
 from parley.server.kit.ids import new_id
 from parley.server.queue.pokes import Poke
 
+_MAX_INDEX: Final = 2**31 - 1
+"""What the column holds."""
 FIRST_LOOK_S: Final = 0.1
 LONGEST_LOOK_S: Final = 1.0
 """Between two looks at scores that are waited for: often at first, when a quick judge would be done."""
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A batch by itself, before anything is known of its run: results by their place, and faulty ones."""
+
+    ignored: list[str]
+    results: dict[int, ResultIn] = field(default_factory=dict)
+    refused: list[RefusedResult] = field(default_factory=list)
+
+    @property
+    def case_ids(self) -> set[str]:
+        """Cases that are named by their id."""
+        return {result.case_id for result in self.results.values() if result.case_id is not None}
+
+    @property
+    def indexes(self) -> set[int]:
+        """Cases that are named by their index, as far as there may be one."""
+        named = (result.question_index for result in self.results.values())
+        return {index for index in named if index is not None and index <= _MAX_INDEX}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +67,20 @@ class _Read:
 
 
 async def post(
-    database: Database, scope: AccountScope, poke: Poke, run_id: UUID, body: BatchIn, wait_s: float
+    database: Database,
+    scope: AccountScope,
+    poke: Poke,
+    live: LiveStatistics,
+    run_id: UUID,
+    body: BatchIn,
+    wait_s: float,
 ) -> BatchReply:
     """Keep a batch and wait up to `wait_s` for its scores. Raises `NotFound`, `EvaluationClosed`."""
+    sent = _sent(body)
     async with database.session() as session:
         row = await runs.require(session, scope, run_id)
-        found = _read(body, row, await CaseIndexRepository(session, scope).by_index(run_id))
+        cases = await CaseIndexRepository(session, scope).by_index(run_id, sent.case_ids, sent.indexes)
+        found = _placed_all(sent, row, cases, body.batch_id)
     async with database.session() as session:
         kept = await keep(session, scope, run_id, found.new)
         if any(result.ended is None for result in kept.accepted):
@@ -59,7 +89,7 @@ async def post(
     await _scored(database, scope, run_id, keys, wait_s)
     async with database.session() as session:
         lines = await read.scored(session, scope, run_id, list(keys))
-        statistics = await read.live_statistics(session, scope, await runs.require(session, scope, run_id))
+        statistics = await live.of(session, scope, await runs.require(session, scope, run_id))
     return BatchReply(
         run_id=run_id,
         batch_id=body.batch_id,
@@ -106,13 +136,9 @@ async def _scored(
     """Return once all of these results are scored, or the wait is over."""
     for pause_s in _pauses(wait_s):
         async with database.session() as session:
-            if await _open(session, scope, run_id, keys) == 0:
+            if await read.count_open(session, scope, run_id, keys.keys()) == 0:
                 return
         await asyncio.sleep(pause_s)
-
-
-async def _open(session: Session, scope: AccountScope, run_id: UUID, keys: Mapping[UUID, str | None]) -> int:
-    return len(keys) - len(await read.scored(session, scope, run_id, list(keys)))
 
 
 def _pauses(wait_s: float) -> Any:
@@ -123,25 +149,32 @@ def _pauses(wait_s: float) -> Any:
         pause_s = min(pause_s * 1.5, LONGEST_LOOK_S)
 
 
-def _read(body: BatchIn, row: Evaluation, cases: Mapping[int, str]) -> _Read:
-    new: list[NewResult] = []
-    places: dict[UUID, int] = {}
-    refused: list[RefusedResult] = []
-    unknown = ignored(body)
+def _sent(body: BatchIn) -> _Sent:
+    sent = _Sent(ignored=ignored(body))
     for index, plain in enumerate(body.results):
         try:
-            result = ResultIn.model_validate(plain)
+            sent.results[index] = ResultIn.model_validate(plain)
         except ValidationError as fault:
-            refused.append(_refused(index, plain, _problems(fault, plain)))
-            continue
-        unknown += ignored(result, f"results.{index}")
+            sent.refused.append(_refused(index, plain, _problems(fault, plain)))
+        else:
+            sent.ignored += ignored(sent.results[index], f"results.{index}")
+    return sent
+
+
+def _placed_all(sent: _Sent, row: Evaluation, cases: Mapping[int, str], batch_id: str | None) -> _Read:
+    new: list[NewResult] = []
+    places: dict[UUID, int] = {}
+    refused = list(sent.refused)
+    for index, result in sent.results.items():
         case_id, problems = _placed(result, row, cases)
         if problems or case_id is None:
-            refused.append(_refused(index, plain, problems))
+            refused.append(
+                RefusedResult(index=index, idempotency_key=result.idempotency_key, problems=problems)
+            )
             continue
-        new.append(_new(result, case_id, body.batch_id))
+        new.append(_new(result, case_id, batch_id))
         places[new[-1].id] = index
-    return _Read(new, places, refused, unknown)
+    return _Read(new, places, refused, sent.ignored)
 
 
 def _problems(fault: ValidationError, plain: Any) -> list[dict[str, str]]:

@@ -36,6 +36,7 @@ from parley.server.errors import (
 from parley.server.evaluations import read
 from parley.server.evaluations.filters import TextFilter, given, id_filter, text_filter
 from parley.server.evaluations.gate_call import GateCall, called, documented, given_in
+from parley.server.evaluations.live import LiveStatistics
 from parley.server.evaluations.schemas import State
 from parley.server.evaluations.shell import in_camel_case, shell_gate
 from parley.server.idempotency.service import IdempotencyKeyDep
@@ -114,12 +115,13 @@ async def post_results(
     caller: Writer,
     database: DatabaseDep,
     poke: Annotated[Poke, provided(Poke)],
+    live: Annotated[LiveStatistics, provided(LiveStatistics)],
     body: BatchIn,
     wait: Wait = DEFAULT_WAIT_S,
 ) -> BatchReply:
     """Stores 1 to 100 results at once and waits for their scores. The first write of a key wins, so that a
     batch may be sent again; a result that is not valid is told in `failedValidation` and spoils no other."""
-    return await results.post(database, caller.scope, poke, run_id, body, wait)
+    return await results.post(database, caller.scope, poke, live, run_id, body, wait)
 
 
 @router.get("/{run_id}/results", summary="List results", responses=_RUN)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NoReturn
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from parley.engine.checks.run import CheckResult
 from parley.engine.grading.judge import RatingJudge
 from parley.server.custom_evaluations import work as works
 from parley.server.custom_evaluations.conversations import NOTHING_TO_JUDGE, judge_of, rejudged
-from parley.server.custom_evaluations.grader import JudgeGone, Judges
+from parley.server.custom_evaluations.grader import JudgeGone, Judges, PricedJudge
 from parley.server.custom_evaluations.keep import LeaseLost, Scores, renew
 from parley.server.custom_evaluations.payment import Spent, charged
 from parley.server.custom_evaluations.scoring import checked, judged, passed_over, settled
@@ -57,6 +57,23 @@ class ScoringLimits:
     tick_s: float
 
 
+@dataclass(slots=True)
+class _Open:
+    """A result in hand: who is asked about it, and what was used so far."""
+
+    held: Claimed
+    work: Work | None
+    judge: PricedJudge | None = None
+    used: list[Usage] = field(default_factory=list)
+
+    @property
+    def spent(self) -> tuple[Spent, ...]:
+        """What the attempts so far cost."""
+        if self.judge is None or self.work is None:
+            return ()
+        return charged(self.used, self.judge.prices, self.work.funds, self.judge.name)
+
+
 class Scorer:
     """The scorer of a process. `drain` hands over what it holds, `close` drops it to its leases."""
 
@@ -68,7 +85,7 @@ class Scorer:
         self._limits = limits
         self._scores = Scores(database)
         self._completions: Groups[tuple[UUID, UUID], None] = Groups(self._complete)
-        self._held: dict[asyncio.Task[None], Claimed] = {}
+        self._held: dict[asyncio.Task[None], _Open] = {}
         self._freed = asyncio.Event()
         self._more_waits = False
 
@@ -98,9 +115,17 @@ class Scorer:
             await asyncio.wait(set(self._held), timeout=DRAIN_S)
         left = dict(self._held)
         await end_tasks(*left)
+        for one in left.values():
+            await self._hand_back(one)
+
+    async def _hand_back(self, one: _Open) -> None:
+        spent = one.spent
+        if spent:
+            with suppress(LeaseLost):
+                await self._scores.hand_back(one.held, spent)
+            return
         async with self._database.session() as session:
-            for held in left.values():
-                await scoring.release(session, held)
+            await scoring.release(session, one.held)
 
     async def _claim_on(self) -> NoReturn:
         while True:
@@ -124,10 +149,9 @@ class Scorer:
             await self._poke.give()  # others may have room
         found = await works.read(self._database, [held for held in claimed if not held.is_worn_out])
         for held in claimed:
-            task = asyncio.create_task(
-                self._score(held, found.get(held.result_id)), name=f"score-{held.result_id}"
-            )
-            self._held[task] = held
+            one = _Open(held, found.get(held.result_id))
+            task = asyncio.create_task(self._score(one), name=f"score-{held.result_id}")
+            self._held[task] = one
             task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -161,9 +185,10 @@ class Scorer:
     async def _renew(self) -> None:
         """Hold on to everything; what was lost, or ended by a cancel, is given up."""
         asked = dict(self._held)
-        kept = await renew(self._database, list(asked.values()), self._limits.lease_s)
-        for task, held in asked.items():
-            if held.result_id not in kept and task in self._held:
+        held = [one.held for one in asked.values()]
+        kept = await renew(self._database, held, self._limits.lease_s)
+        for task, one in asked.items():
+            if one.held.result_id not in kept and task in self._held:
                 task.cancel()
 
     async def _complete_on(self) -> NoReturn:
@@ -174,10 +199,11 @@ class Scorer:
         for account_id, evaluation_id in await works.forgotten(self._database):
             await self._completions.add(evaluation_id, (account_id, evaluation_id))
 
-    async def _score(self, held: Claimed, work: Work | None) -> None:
+    async def _score(self, one: _Open) -> None:
+        held = one.held
         try:
-            score, spent = await self._verdict(held, work)
-            state = await self._scores.keep(held, score, spent)
+            score = await self._verdict(one)
+            state = await self._scores.keep(held, score, one.spent)
             if state == "scoring":
                 await self._completions.add(held.evaluation_id, (held.account_id, held.evaluation_id))
         except LeaseLost:
@@ -185,39 +211,38 @@ class Scorer:
         except Exception:
             _log.exception("result %s broke in this worker; its lease will end", held.result_id)
 
-    async def _verdict(self, held: Claimed, work: Work | None) -> tuple[Score, Sequence[Spent]]:
-        if held.is_worn_out:
-            return skipped("scorer_lost", "Scoring was begun too often without an end."), ()
+    async def _verdict(self, one: _Open) -> Score:
+        work = one.work
+        if one.held.is_worn_out:
+            return skipped("scorer_lost", "Scoring was begun too often without an end.")
         if work is None:
             raise LeaseLost
         checks = await checked(work) if work.kind == "custom" else ()
         score = settled(checks)
         if score is not None:
-            return score, ()
+            return score
         if work.funds.refusal is not None:
-            return passed_over(work.funds.refusal, _REFUSALS[work.funds.refusal], checks), ()
+            return passed_over(work.funds.refusal, _REFUSALS[work.funds.refusal], checks)
         try:
-            return await (self._judged(work, checks) if work.kind == "custom" else self._rejudged(held, work))
+            return await (
+                self._judged(one, work, checks) if work.kind == "custom" else self._rejudged(one, work)
+            )
         except JudgeGone:
             gone = "The judge of this run is not on offer any longer."
-            return passed_over("judge_unavailable", gone, checks), ()
+            return passed_over("judge_unavailable", gone, checks)
 
-    async def _judged(self, work: Work, checks: Sequence[CheckResult]) -> tuple[Score, Sequence[Spent]]:
-        judge = self._judges.judge(work.grading.get("judge", {}))
-        used: list[Usage] = []
-        asked = RatingJudge(judge.speaker, self._judges.clock, self._judges.deadlines, used.append)
-        score = await judged(work, checks, asked)
-        return score, charged(used, judge.prices, work.funds, judge.name)
+    async def _judged(self, one: _Open, work: Work, checks: Sequence[CheckResult]) -> Score:
+        judge = one.judge = self._judges.judge(work.grading.get("judge", {}))
+        asked = RatingJudge(judge.speaker, self._judges.clock, self._judges.deadlines, one.used.append)
+        return await judged(work, checks, asked)
 
-    async def _rejudged(self, held: Claimed, work: Work) -> tuple[Score, Sequence[Spent]]:
-        if work.run is None:
-            return NOTHING_TO_JUDGE, ()
-        run_id = work.run.run_id
-        kept = await patiently(lambda: self._journal.read(held.account_id, run_id))
-        judge = judge_of(work.run, work.grading, self._judges)
-        used: list[Usage] = []
-        score = await rejudged(work, work.run, kept, judge, self._judges, used.append)
-        return score, charged(used, judge.prices, work.funds, judge.name)
+    async def _rejudged(self, one: _Open, work: Work) -> Score:
+        run, account_id = work.run, one.held.account_id
+        if run is None:
+            return NOTHING_TO_JUDGE
+        kept = await patiently(lambda: self._journal.read(account_id, run.run_id))
+        judge = one.judge = judge_of(run, work.grading, self._judges)
+        return await rejudged(work, run, kept, judge, self._judges, one.used.append)
 
     async def _complete(self, evaluations: Sequence[tuple[UUID, UUID]]) -> list[Exception | None]:
         """Complete each of these, if it waited for these scores alone."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -86,6 +86,13 @@ async def result(session: Session, scope: AccountScope, evaluation_id: UUID, res
         raise NotFound
     detail = {name: getattr(row.CaseResult, name) for name in _OF_RESULT_DETAIL}
     return ResultDetail(**_result(row) | detail | {"content": row.content})
+
+
+async def count_open(
+    session: Session, scope: AccountScope, evaluation_id: UUID, result_ids: Collection[UUID]
+) -> int:
+    """How many of these results are still to be scored."""
+    return await ResultRepository(session, scope).count_open_among(evaluation_id, result_ids)
 
 
 async def scored(

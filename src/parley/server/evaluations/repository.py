@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 from uuid import UUID
 
@@ -111,10 +111,12 @@ class CaseRepository(Repository[EvaluationCase]):
         statement = statement.options(defer(EvaluationCase.content, raiseload=True))
         return (await self.session.scalars(statement.order_by(EvaluationCase.index, EvaluationCase.id))).all()
 
-    async def kinds(self, evaluation_id: UUID) -> Mapping[str, str]:
-        """The kind of each case, by its id."""
-        statement = self.narrow(select(EvaluationCase.case_id, EvaluationCase.kind))
-        rows = await self.session.execute(statement.where(EvaluationCase.evaluation_id == evaluation_id))
+    async def kinds(self, evaluation_id: UUID, case_ids: Collection[str]) -> Mapping[str, str]:
+        """The kind of each of these cases, by its id; those that are none are left out."""
+        statement = self.narrow(select(EvaluationCase.case_id, EvaluationCase.kind)).where(
+            EvaluationCase.evaluation_id == evaluation_id, EvaluationCase.case_id.in_(case_ids)
+        )
+        rows = await self.session.execute(statement)
         return {row.case_id: row.kind for row in rows}
 
     def _of(self, evaluation_id: UUID) -> Select[EvaluationCase]:
@@ -167,6 +169,15 @@ class ResultRepository(Repository[CaseResult]):
         """Results that are still to be scored."""
         statement = self.narrow(select(func.count()).select_from(CaseResult)).where(
             CaseResult.evaluation_id == evaluation_id, CaseResult.status.in_(OPEN_STATUSES)
+        )
+        return await self.session.scalar(statement) or 0
+
+    async def count_open_among(self, evaluation_id: UUID, result_ids: Collection[UUID]) -> int:
+        """Those of these results that are still to be scored."""
+        statement = self.narrow(select(func.count()).select_from(CaseResult)).where(
+            CaseResult.evaluation_id == evaluation_id,
+            CaseResult.id.in_(result_ids),
+            CaseResult.status.in_(OPEN_STATUSES),
         )
         return await self.session.scalar(statement) or 0
 

@@ -48,7 +48,7 @@ async def keep(session: Session, scope: AccountScope, evaluation_id: UUID, new: 
     evaluation = await take_hold(session, scope, evaluation_id)
     if evaluation.state != "in_progress":
         raise EvaluationClosed.in_state(evaluation.state)
-    kinds = await CaseRepository(session, scope).kinds(evaluation_id)
+    kinds = await CaseRepository(session, scope).kinds(evaluation_id, {result.case_id for result in new})
     strangers = [result.case_id for result in new if result.case_id not in kinds]
     if strangers:
         raise ValueError(f"not cases of this evaluation: {strangers[:3]}")

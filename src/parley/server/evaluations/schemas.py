@@ -86,6 +86,9 @@ class ResultLine(Answer):
     error: dict[str, Any] | None
     run_id: UUID | None
     regraded_from: UUID | None
+    lost_scorers: int = Field(
+        description="Workers that died over it; what they had asked of a judge is charged to nobody."
+    )
     created_at: Instant
     scored_at: Instant | None
 

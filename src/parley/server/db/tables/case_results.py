@@ -108,3 +108,8 @@ class CaseResult(Owned, Table):
     lease_until: Mapped[datetime | None]
     created_at: Mapped[datetime] = mapped_column(server_default=func.now())
     scored_at: Mapped[datetime | None]
+
+    @property
+    def lost_scorers(self) -> int:
+        """Scorers that were lost over it: what they had asked of a judge is charged to nobody."""
+        return max(0, self.attempts - (self.status != "pending"))
