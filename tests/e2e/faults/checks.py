@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import asyncpg
+from arq.constants import in_progress_key_prefix
 
+from parley.server.queue.jobs import queue_name
 from tests.e2e.faults.load import Customers
 from tests.e2e.faults.logs import trouble
-from tests.e2e.faults.processes import LEAVES_WITHIN_S, Fleet
+from tests.e2e.faults.processes import LEAVES_WITHIN_S, PREFIX, Fleet
 from tests.e2e.faults.promises import PROMISES, Promise
 from tests.stage import Frame, is_terminal, told
 
@@ -155,11 +157,18 @@ def _leavings(fleet: Fleet, _: Customers) -> Check:
 
 
 async def _queue(fleet: Fleet) -> Check:
-    """No job is left, and no key lives for ever."""
+    """No job is left, and no key lives for ever.
+
+    A job whose worker was killed after it had picked it comes again when its mark has run out (`PICKED_S`).
+    """
     async with fleet.redis_client() as redis:
         keys = [key.decode() async for key in redis.scan_iter(count=1_000)]
-        broken = [
-            f"{key} ({await redis.type(key)}) never expires" for key in keys if await redis.ttl(key) == -1
+        jobs = [job.decode() for job in await redis.zrange(queue_name(PREFIX), 0, -1)]
+        broken = [f"{job} is left" for job in jobs if in_progress_key_prefix + job not in keys]
+        broken += [
+            f"{key} ({await redis.type(key)}) never expires"
+            for key in keys
+            if key != queue_name(PREFIX) and await redis.ttl(key) == -1
         ]
     return Check(
         name="no job is left, nothing stays in Redis for ever", looked_at=len(keys), broken=tuple(broken)
