@@ -23,6 +23,8 @@ PAGES = (
     "how-to/write-useful-tests.md",
     "how-to/money.md",
     "how-to/evaluate-your-agent.md",
+    "how-to/judged-by-the-service.md",
+    "how-to/in-your-own-app.md",
 )
 EXAMPLE = re.compile(r"<!-- executed(?P<python>: python)? -->\n```\w+\n(?P<code>.*?)```", re.DOTALL)
 
@@ -49,6 +51,8 @@ def test_examples_do_what_the_pages_say(tmp_path: Path) -> None:
     assert len(seeds) == 1, "the second run was started with the seed of the first"
     *_, first, second = re.findall(r"^ {5,}(user|assistant): \S", told.stdout, re.MULTILINE)
     assert {first, second} <= {"user", "assistant"}
+    assert told.stderr.count("opening-hours: kept as evaluation") == 2, told.stderr
+    assert "opening-hours: 3 passed" in told.stderr
     for name in ("A return is free", "No promise beyond 30 days"):
         assert re.search(rf"^{name}: succeeded, (success|loss|incomplete)$", told.stdout, re.MULTILINE)
 

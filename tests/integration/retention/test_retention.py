@@ -372,6 +372,14 @@ async def test_small_rows_go_when_nobody_needs_them(database: Database, tenant: 
             key,
             hours,
         )
+        await execute(
+            database,
+            "INSERT INTO grades (account_id, id, key_id, judge, state, asked_at, created_at) "
+            "SELECT $1, gen_random_uuid(), $1, 'parley/low', 'failed', at, at "
+            "  FROM (SELECT now() - make_interval(hours => $2 + 1) AS at) AS asked",
+            tenant.account_id,
+            hours,
+        )
     await make_notifications(database, tenant.scope, 250, days_ago=31)
     await make_notifications(database, tenant.scope, 3, days_ago=29)
     await make_notifications(database, tenant.scope, 2, days_ago=31, state="pending")
@@ -381,12 +389,14 @@ async def test_small_rows_go_when_nobody_needs_them(database: Database, tenant: 
     assert done.removed == {
         "direct evaluations": 250,
         "quota units": 250,
+        "grades": 1,
         "idempotency keys": 1,
         "notifications": 250,
         "unanswered ends": 250,
         "runs": 0,
     }
-    assert await count_of(database, "direct_calls", "quota_units", "idempotency_keys") == [6, 5, 1]
+    tables = ("direct_calls", "quota_units", "idempotency_keys", "grades")
+    assert await count_of(database, *tables) == [6, 5, 1, 1]
     assert await count_of(database, "notifications", "deliveries", "outbox") == [5, 10, 7]
 
 
