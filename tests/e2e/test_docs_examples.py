@@ -53,6 +53,7 @@ def test_examples_do_what_the_pages_say(tmp_path: Path) -> None:
     assert {first, second} <= {"user", "assistant"}
     assert told.stderr.count("opening-hours: kept as evaluation") == 2, told.stderr
     assert "opening-hours: 3 passed" in told.stderr
+    assert "offers orders: 2 cases" in told.stdout
     for name in ("A return is free", "No promise beyond 30 days"):
         assert re.search(rf"^{name}: succeeded, (success|loss|incomplete)$", told.stdout, re.MULTILINE)
 

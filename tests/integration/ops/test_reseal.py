@@ -15,6 +15,7 @@ from parley.server.config import SecretSettings, Settings
 from parley.server.db.tables import Table
 from parley.server.ops.reseal import SEALED_COLUMNS
 from parley.server.wiring import open_services
+from tests.factories.remote_apps import APP_BODY
 from tests.receivers import receiving
 from tests.stage import Stage, hurried, make_gateway
 from tests.stage import stage as stage
@@ -53,6 +54,7 @@ async def furnish(stage: Stage, hook_url: str) -> str:
     """One secret in every sealed column; gives a test whose runs use them."""
     await stage.http.post("/api/v1/account/hook-key/roll")
     await stage.http.post("/api/v1/channels", json={"name": "On call", "url": "https://example.com/in"})
+    await stage.http.post("/api/v1/apps", json=APP_BODY)
     gateway = await make_gateway(stage.http, stage.llms, api_key=GATEWAY_KEY, headers={"X-Team": TEAM})
     hooks = [{"event": "before-test", "url": hook_url}]
     return await stage.make_test(gateway=gateway["slug"], hooks=hooks, max_turns=2)

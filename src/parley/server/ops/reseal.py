@@ -33,6 +33,7 @@ class SealedColumn:
 SEALED_COLUMNS: Final = (
     SealedColumn("ai_gateways", "id", "sealed_api_key", "api_key"),
     SealedColumn("ai_gateways", "id", "sealed_headers", "headers"),
+    SealedColumn("remote_apps", "id", "sealed_service_key", "service_key"),
     SealedColumn("channels", "id", "sealed_url", "url"),
     SealedColumn("channels", "id", "sealed_secret", "secret"),
     SealedColumn("hook_keys", "account_id", "sealed_key", "key"),
