@@ -23,7 +23,8 @@ from parley.server.errors import GradesLimited, JudgeFailed
 from parley.server.idempotency.service import KEPT_FOR, claim
 from parley.server.journal.keep import patiently
 from parley.server.kit.ids import new_id
-from parley.server.llm.prices import FREE, Prices, cost_of
+from parley.server.kit.money import ZERO_USD
+from parley.server.llm.prices import Prices, cost_of
 from parley.server.quotas.gate import enter
 from parley.server.script_judge.answer import replied
 from parley.server.script_judge.judge import MOST_S, ScriptJudges, Seat
@@ -64,13 +65,13 @@ class _Held:
     grade_id: UUID
     token: UUID
     prices: Prices
-    multiplier: Decimal
+    plan: PlanTerms
     spent: list[Spent] = field(default_factory=list)
 
     def spend(self, usage: Usage) -> Decimal:
-        amount = cost_of(usage, self.prices, self.multiplier)
-        self.spent.append(Spent(usage=usage, amount=amount))
-        return amount
+        cost = cost_of(usage, self.prices, self.plan.multiplier)
+        self.spent.append(Spent(usage=usage, amount=cost if self.plan.metered else ZERO_USD))
+        return cost
 
 
 class Grades:
@@ -114,7 +115,7 @@ class Grades:
                 return None
             if limit and window.asked >= limit:
                 raise GradesLimited.over(limit, window.frees_in_s or 1)
-            return _held(grade_id, token, asked.seat, entrant.plan)
+            return _Held(grade_id=grade_id, token=token, prices=asked.seat.prices, plan=entrant.plan)
 
     async def _asked(self, caller: Caller, asked: Asked, held: _Held) -> dict[str, Any]:
         judge = self._judges.judge(asked.seat, held.spend)
@@ -149,11 +150,6 @@ class Grades:
 async def forget_old_grades(session: Session, scope: SystemScope, limit: int = 1_000) -> int:
     """Delete grades that nobody can ask for again, at most `limit`; how many were deleted."""
     return await delete_older(session, scope, KEPT_FOR + _SPARE, limit)
-
-
-def _held(grade_id: UUID, token: UUID, seat: Seat, plan: PlanTerms) -> _Held:
-    prices = seat.prices if plan.metered else FREE
-    return _Held(grade_id=grade_id, token=token, prices=prices, multiplier=plan.multiplier)
 
 
 def _told(asked: Asked, graded: Graded) -> dict[str, Any]:
