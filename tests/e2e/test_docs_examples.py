@@ -24,6 +24,7 @@ PAGES = (
     "how-to/money.md",
     "how-to/evaluate-your-agent.md",
     "how-to/judged-by-the-service.md",
+    "how-to/against-a-gateway.md",
     "how-to/in-your-own-app.md",
 )
 EXAMPLE = re.compile(r"<!-- executed(?P<python>: python)? -->\n```\w+\n(?P<code>.*?)```", re.DOTALL)

@@ -76,6 +76,29 @@ class CaseResult(Answer):
     run_id: str | None = None
 
 
+class Attempt(Answer):
+    """One attempt at a scripted case. Costs are None where they are unknown, `record` in lists.
+
+    `record` is `parley.engine.script.record.AttemptRecord` on the wire.
+    """
+
+    id: str
+    case_id: str
+    index: int
+    name: str | None = None
+    repetition: int = 1
+    target: str
+    state: str
+    contact: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    duration_ms: float | None = None
+    workflow_cost: float | None = None
+    judge_cost: float | None = None
+    suite_revision: str | None = None
+    record: dict[str, Any] | None = None
+
+
 class GateCheck(Answer):
     """One check of a gate; `passed` is None where it could not be decided."""
 

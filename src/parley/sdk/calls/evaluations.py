@@ -9,7 +9,7 @@ from parley.sdk.answers import Answer
 from parley.sdk.call import Call, data_of, get, once, segment
 from parley.sdk.offers import D, Group, Method, Paged
 from parley.sdk.paging import Page, page_of
-from parley.sdk.verdicts import CaseResult, Comparison, Evaluation, Flip, GateAnswer, Suite
+from parley.sdk.verdicts import Attempt, CaseResult, Comparison, Evaluation, Flip, GateAnswer, Suite
 
 EVALUATIONS = "/api/v1/evaluations"
 SUITES = "/api/v1/suites"
@@ -50,6 +50,7 @@ class SuiteOptions(TypedDict, total=False):
     """How a suite is run; see docs/reference/evaluations.md."""
 
     split: str
+    cases: list[str]
     repetitions: int
     concurrency: int
     gateway: str
@@ -104,6 +105,30 @@ def list_results(
     return get(
         f"{_evaluation(evaluation_id)}/results", page_of(CaseResult), status=status, case=case, limit=limit
     )
+
+
+def list_attempts(
+    evaluation_id: str,
+    *,
+    status: str | None = None,
+    case: str | None = None,
+    repetition: int | None = None,
+    limit: int = 100,
+) -> Call[Page[Attempt]]:
+    """The attempts at scripted cases, in the order of the cases, without their records."""
+    return get(
+        f"{_evaluation(evaluation_id)}/attempts",
+        page_of(Attempt),
+        status=status,
+        case=case,
+        repetition=repetition,
+        limit=limit,
+    )
+
+
+def get_attempt(evaluation_id: str, attempt_id: str) -> Call[Attempt]:
+    """An attempt with its whole record."""
+    return get(f"{_evaluation(evaluation_id)}/attempts/{segment(attempt_id)}", data_of(Attempt))
 
 
 def cancel_evaluation(evaluation_id: str) -> Call[Evaluation]:
@@ -177,6 +202,8 @@ class Evaluations(Group[D]):
     list = Paged(list_evaluations)
     get = Method(get_evaluation)
     results = Paged(list_results)
+    attempts = Paged(list_attempts)
+    attempt = Method(get_attempt)
     cancel = Method(cancel_evaluation)
     compare = Method(compare)
     gate = Method(ask_gate)

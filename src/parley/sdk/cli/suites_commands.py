@@ -56,6 +56,8 @@ def list_suites(as_json: AsJson = False) -> None:
 def run_suite(
     suite: Annotated[str, typer.Argument(help="Id or name of the suite.", metavar="SUITE")],
     split: Annotated[str | None, typer.Option(help="Only the cases of this split.")] = None,
+    case: Annotated[list[str] | None, typer.Option(help="Only this case; may be given again.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Who judges scripted cases: service or app.")] = None,
     repetitions: Annotated[int | None, typer.Option(help="Runs of each case.", min=1)] = None,
     concurrency: Annotated[int | None, typer.Option(help="Cases at once.", min=1)] = None,
     gateway: Annotated[str | None, typer.Option(help="Another gateway than the tests name.")] = None,
@@ -103,6 +105,8 @@ def run_suite(
         )
         chosen: SuiteOptions = _chosen(
             split=split,
+            cases=case or None,
+            judge=judge,
             repetitions=repetitions,
             concurrency=concurrency,
             gateway=gateway,

@@ -64,7 +64,9 @@ def of_evaluation(
     evaluation: Evaluation, results: Sequence[CaseResult], gate: GateAnswer | None = None
 ) -> Sheet:
     """An evaluation, with what the gate says about it. Without a gate, everything has to pass."""
-    lines = [_line(result, evaluation.repetitions) for result in results]
+    repeated = {result.case_id for result in results if result.repetition > 1}
+    is_repeated = evaluation.repetitions > 1
+    lines = [_line(result, is_repeated or result.case_id in repeated) for result in results]
     title = evaluation.name or evaluation.id
     if gate is None:
         return Sheet(title=title, verdict=plain_verdict(evaluation, lines), lines=lines)
@@ -87,10 +89,10 @@ def _mark_of_run(run: RunDetail) -> Mark:
     return "passed" if run.outcome == "success" else "failed"
 
 
-def _line(result: CaseResult, repetitions: int) -> Line:
+def _line(result: CaseResult, is_repeated: bool) -> Line:
     name = result.name or result.case_id
     return Line(
-        name=f"{name} #{result.repetition}" if repetitions > 1 else name,
+        name=f"{name} #{result.repetition}" if is_repeated else name,
         mark=_mark(result),
         text=_text(result.error) or result.justification or "",
         rating=result.rating,
