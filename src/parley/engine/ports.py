@@ -15,11 +15,12 @@ from parley.engine.spec import Hook
 class AttemptOptions:
     """What an attempt asks for beside its messages.
 
-    `response_schema` is the JSON Schema of a structured answer (None: plain text); `more_room`
-    asks for a larger token budget after an answer that its reasoning ate up.
+    `response_schema` is the JSON Schema of a structured answer (None: plain text), `response_name` what it
+    is called; `more_room` asks for a larger token budget after an answer that its reasoning ate up.
     """
 
     response_schema: dict[str, Any] | None = None
+    response_name: str = "answer"
     more_room: bool = False
 
 
