@@ -21,6 +21,7 @@ from parley.server.agentic_tests.service import using_gateway
 from parley.server.apps.vault import AppVault
 from parley.server.attempts.gateway.player import GatewayPlayer
 from parley.server.attempts.gateway.webhooks import Webhooks
+from parley.server.attempts.graded_here import GradedHere
 from parley.server.attempts.ports import Players
 from parley.server.attempts.remote.player import RemotePlayer
 from parley.server.attempts.remote.talking import RemoteRules
@@ -203,7 +204,10 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         clock=clock,
         deadlines=deadlines,
     )
-    apps_player = RemotePlayer(database, AppVault(database, keyring), calls, clock, remote_rules_of(settings))
+    remote_player = RemotePlayer(
+        database, AppVault(database, keyring), calls, clock, remote_rules_of(settings)
+    )
+    apps_player = GradedHere(remote_player, script_judges, clock)
     limits = DirectLimits(
         wall_time_s=settings.run.wall_time_s,
         lease_s=settings.worker.lease_s,

@@ -29,6 +29,11 @@ async def grade_later(
     return attempt.model_copy(update={**changed, "judge": grading.judge.identity})
 
 
+def is_owed(attempt: AttemptRecord) -> bool:
+    """Whether any criterion waits for its verdict."""
+    return any(criterion.status == "ungraded" for step in attempt.steps for criterion in step.criteria)
+
+
 async def _graded(
     step: StepRecord, attempt: AttemptRecord, case: Case, grading: Grading, tool_visibility: ToolVisibility
 ) -> tuple[StepRecord, list[ErrorRecord]]:

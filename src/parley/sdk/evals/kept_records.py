@@ -9,10 +9,11 @@ from typing import cast, get_args
 
 from pydantic import ValidationError
 
+from parley.engine.script.later import is_owed
 from parley.engine.script.record import RunRecord
 from parley.engine.script.rubric import ToolVisibility
 from parley.sdk.evals.errors import EvalsMisconfigured
-from parley.sdk.evals.later import grade_run, is_owed
+from parley.sdk.evals.later import grade_run
 from parley.sdk.evals.service_judge import ServiceJudge
 from parley.sdk.harmless import json_text
 

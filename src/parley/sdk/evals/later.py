@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, Final
 
 from parley.engine.script.grading import Grading
-from parley.engine.script.later import grade_later
+from parley.engine.script.later import grade_later, is_owed
 from parley.engine.script.ports import Judge, Limits
 from parley.engine.script.record import AttemptRecord, RunRecord
 from parley.engine.script.rubric import ToolVisibility
@@ -36,11 +36,6 @@ async def grade_run(
     statuses = [attempt.status for attempt in attempts]
     changed = {"attempts": tuple(attempts), "status": highest(statuses), "counts": counts_of(statuses)}
     return run.model_copy(update=changed)
-
-
-def is_owed(attempt: AttemptRecord) -> bool:
-    """Whether any criterion waits for its verdict."""
-    return any(criterion.status == "ungraded" for step in attempt.steps for criterion in step.criteria)
 
 
 async def _graded(
