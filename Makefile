@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BENCH := scripts/bench
-PYTEST_WORKERS ?= 2
+PYTEST_WORKERS ?= 4
 SOAK_MINUTES ?= 20
 
 .DEFAULT_GOAL := help
@@ -24,7 +24,7 @@ demo: $(INSTALLED) ## Run the three demo tests live in the terminal, then stay u
 dev: $(INSTALLED) ## Run the whole service on this machine (PORT=8000)
 	@$(BIN)/parley dev $(if $(PORT),--port $(PORT))
 
-test: $(INSTALLED) ## Run every test but those of `make test-long` (PYTEST_WORKERS=2)
+test: $(INSTALLED) ## Run every test but those of `make test-long` (PYTEST_WORKERS=4)
 	@$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal
 
 test-long: $(INSTALLED) ## Run the tests that take minutes each: faults, ten thousand racing results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
 
@@ -43,13 +43,15 @@ def install_openapi(app: FastAPI) -> None:
 
 def install_reference(app: FastAPI) -> None:
     """Serve the document as a page for people at `/docs`, made when first asked for."""
-    made: list[str] = []
+    app.get("/docs", include_in_schema=False)(_reference)
 
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> HTMLResponse:
-        if not made:
-            made.append(reference_page(app.openapi()))
-        return HTMLResponse(made[0], headers={"Content-Security-Policy": _PAGE_POLICY})
+
+async def _reference(request: Request) -> HTMLResponse:
+    # Takes the app from the request: FastAPI remembers every endpoint for as long as the process lives.
+    app: FastAPI = request.app
+    if not hasattr(app.state, "reference"):
+        app.state.reference = reference_page(app.openapi())
+    return HTMLResponse(app.state.reference, headers={"Content-Security-Policy": _PAGE_POLICY})
 
 
 def _document(app: FastAPI) -> dict[str, Any]:
