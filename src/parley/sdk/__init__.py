@@ -16,7 +16,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from parley.sdk.client import AsyncClient, Client
+    from parley.sdk.async_client import AsyncClient
+    from parley.sdk.client import Client
     from parley.sdk.errors import NotConfigured, ParleyError, Refused, ServiceUnreachable, StreamBroken
     from parley.sdk.evaluating.assertion import assert_evaluation
     from parley.sdk.evaluating.case import Case, Output
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from parley.sdk.trials import Trials, run_repeatedly
 
 _HOMES = {
-    "AsyncClient": "client",
+    "AsyncClient": "async_client",
     "Case": "evaluating.case",
     "Client": "client",
     "NotConfigured": "errors",

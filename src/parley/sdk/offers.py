@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Iterator
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
-from parley.sdk.async_driver import AsyncDriver
 from parley.sdk.call import Call
 from parley.sdk.events import Event
+from parley.sdk.groups import D as D
 from parley.sdk.paging import Page
-from parley.sdk.sync_driver import SyncDriver
 from parley.sdk.watching import Stream
+
+if TYPE_CHECKING:
+    from parley.sdk.async_driver import AsyncDriver
+    from parley.sdk.sync_driver import SyncDriver
 
 P = ParamSpec("P")
 T = TypeVar("T")
-D = TypeVar("D", bound=SyncDriver | AsyncDriver)
 
 
 class Group(Generic[D]):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import platform
 from typing import Any
 
 import httpx
@@ -55,4 +53,8 @@ def _body(body: Any) -> dict[str, Any]:
 
 
 def _agent() -> str:
+    # Only who builds a client pays for these.
+    import importlib.metadata
+    import platform
+
     return f"parley-evals/{importlib.metadata.version('parley-evals')} python/{platform.python_version()}"

@@ -48,3 +48,7 @@ def retry_after_s(value: str | None, now_s: float) -> float | None:
         return max(parsedate_to_datetime(value).timestamp() - now_s, 0.0)
     except (ValueError, OverflowError):
         return None
+
+
+PATIENT = RetryPolicy()
+"""How clients try again unless they are told otherwise."""

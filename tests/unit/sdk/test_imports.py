@@ -40,6 +40,18 @@ def test_using_it_loads_httpx_and_pydantic_and_no_more(names: str) -> None:
     assert foreign(f"from parley.sdk import {names}") == set()
 
 
+def test_the_blocking_client_loads_no_models_and_no_event_loop() -> None:
+    """The answers of calls are models, which cost more than the client: they are made at the first call."""
+    loaded = loaded_by("from parley.sdk import Client, ParleyError, RetryPolicy")
+    ours = {name.removeprefix("parley.sdk.") for name in loaded if name.startswith("parley.sdk.")}
+    assert ours <= {
+        *("answering", "bounded", "call", "client", "connection", "errors", "events", "frames", "groups"),
+        *("paging", "patience", "requests", "retries", "sync_driver", "unreachable", "watching"),
+    }
+    beyond = loaded - loaded_by("import httpx, pydantic")
+    assert {"asyncio", "pydantic.main", "importlib.metadata", "csv", "zoneinfo"} & beyond == set()
+
+
 def test_every_public_name_is_there_and_listed() -> None:
     for name in parley.sdk.__all__:
         assert getattr(parley.sdk, name) is not None

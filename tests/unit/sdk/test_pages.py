@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import cached_property
 from pathlib import Path
 
 import parley.sdk
 from parley.sdk import errors, events
 from parley.sdk.client import Client
+from parley.sdk.groups import Groups
 from parley.sdk.offers import Method, Paged, Streamed
 from scripts.cli_page import PAGE, page
 
@@ -29,7 +31,8 @@ def test_every_public_name_and_error_stands_on_the_page() -> None:
 
 def test_every_call_stands_on_the_page_and_no_other() -> None:
     with Client("https://parley.test", "sk-par-test") as client:
-        groups = {name: type(group) for name, group in vars(client).items() if hasattr(group, "_driver")}
+        named = [name for name, value in vars(Groups).items() if isinstance(value, cached_property)]
+        groups = {name: type(getattr(client, name)) for name in named}
     offered = {
         f"client.{name}.{call}"
         for name, kind in groups.items()

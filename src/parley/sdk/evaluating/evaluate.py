@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ParamSpec
 
+from parley.sdk.async_client import AsyncClient
 from parley.sdk.ci import origin
-from parley.sdk.client import AsyncClient
 from parley.sdk.datasets import ShellRun
 from parley.sdk.evaluating.asking import result_of
 from parley.sdk.evaluating.case import Agent, Case

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parley.sdk.client import AsyncClient
+from parley.sdk.async_client import AsyncClient
 from parley.sdk.datasets import DatasetLine, OwedResult, Question, ShellRun
 from parley.sdk.errors import ParleyError
 from parley.sdk.evaluating.case import Case

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from parley.sdk.client import AsyncClient
+from parley.sdk.async_client import AsyncClient
 
 BATCH = 20
 """Results that are posted together at most. A crash loses no more than these, and they can be made again."""

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
+from parley.sdk.async_client import AsyncClient
 from parley.sdk.calls.evaluations import GateChecks
-from parley.sdk.client import AsyncClient, Client
+from parley.sdk.client import Client
 from parley.sdk.connection import Connection
 from parley.sdk.errors import ParleyError
 from parley.sdk.verdicts import CaseResult, Evaluation, GateAnswer, Statistics
