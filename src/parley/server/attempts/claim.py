@@ -16,6 +16,7 @@ from parley.engine.script.shapes import Case
 from parley.server.attempts.keep import Funds, Held
 from parley.server.attempts.plans import plan_of
 from parley.server.attempts.playing import Work
+from parley.server.attempts.schemas import TargetKind
 from parley.server.db.database import Database
 
 # Accounts take turns, so that one account's thousand attempts do not hold up another's one.
@@ -24,8 +25,8 @@ WITH due AS (
     SELECT account_id, id FROM (
         SELECT account_id, id, row_number() OVER (PARTITION BY account_id ORDER BY id) AS turn
           FROM attempts
-         WHERE state = 'queued'
-            OR state = 'running' AND (lease_until IS NULL OR lease_until < now())
+         WHERE (state = 'queued' OR state = 'running' AND (lease_until IS NULL OR lease_until < now()))
+           AND target = ANY($5)
     ) AS in_turn ORDER BY turn, id LIMIT $1
 ), held AS (
     SELECT attempts.account_id, attempts.id FROM attempts JOIN due USING (account_id, id)
@@ -63,11 +64,16 @@ SELECT attempts.id, attempts.session_id, attempts.repetition, attempts.target AS
 """
 
 
-async def claim(database: Database, limit: int, lease_s: float, worker: str) -> list[Held]:
-    """Take up to `limit` attempts that wait, or whose worker is lost, for `lease_s` seconds."""
+async def claim(
+    database: Database, limit: int, lease_s: float, worker: str, kinds: Sequence[TargetKind]
+) -> list[Held]:
+    """Take up to `limit` attempts that wait, or whose worker is lost, for `lease_s` seconds.
+
+    `kinds` are the targets that this process can play: others are left to those who can.
+    """
     token = uuid4()
     async with database.raw() as connection:
-        rows = await connection.fetch(_CLAIM, limit, token, lease_s, worker)
+        rows = await connection.fetch(_CLAIM, limit, token, lease_s, worker, list(kinds))
     return [
         Held(
             account_id=row["account_id"],

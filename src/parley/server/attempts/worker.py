@@ -124,7 +124,7 @@ class AttemptWorker:
     async def _take(self) -> bool:
         """Claim as much as there is room for, and begin to play it. Whether more may wait."""
         free = self._limits.concurrency - len(self._held)
-        held = await claims.claim(self._database, free, self._limits.lease_s, self._name)
+        held = await claims.claim(self._database, free, self._limits.lease_s, self._name, list(self._players))
         found = await claims.read(self._database, held)
         for one in held:
             work = found.get(one.attempt_id)
@@ -133,11 +133,7 @@ class AttemptWorker:
         return len(held) == free
 
     def _begin(self, work: Work) -> None:
-        player = self._players.get(work.target_kind)
-        if player is None:
-            _log.error("attempt %s: nobody plays %s here", work.held.attempt_id, work.target_kind)
-            return
-        holding = Holding(work, player, self._database, self._clock)
+        holding = Holding(work, self._players[work.target_kind], self._database, self._clock)
         task = asyncio.create_task(self._play(holding), name=f"attempt-{work.held.attempt_id}")
         self._held[task] = holding
         task.add_done_callback(self._ended)

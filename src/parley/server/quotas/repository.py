@@ -62,7 +62,9 @@ SELECT extract(epoch FROM max(created_at) + interval '24 hours' - now())::float8
 
 _SLOTS = text("""
 SELECT (SELECT count(*) FROM runs WHERE account_id = :account_id
-           AND state IN ('pending', 'running') AND admitted_at IS NOT NULL) AS runs,
+           AND state IN ('pending', 'running') AND admitted_at IS NOT NULL)
+       + (SELECT count(*) FROM attempts
+           WHERE account_id = :account_id AND state IN ('queued', 'running')) AS runs,
        (SELECT count(*) FROM runs WHERE account_id = :account_id
            AND state = 'pending' AND admitted_at IS NULL) AS waiting,
        (SELECT count(*) FROM direct_calls WHERE account_id = :account_id AND state = 'running') AS direct
