@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
+from parley.engine.script.faults import JudgeUnreachable
 from parley.engine.script.record import RunRecord
+from parley.engine.script.rubric import GradeRequest
 from parley.sdk.errors import Conflict
-from parley.sdk.evals import Evals, upload_run
-from tests.factories.accounts import Tenant
+from parley.sdk.evals import Evals, ServiceJudge, upload_run
+from parley.server.llm.demo import Rule, Say
+from tests.factories.accounts import Tenant, make_key
 from tests.stage import Stage
 
 RUNS = "/api/v1/evals/runs"
@@ -98,6 +102,38 @@ async def test_run_is_kept_once_however_often_and_from_wherever_it_is_sent(
     assert hidden.status_code == 404
     with pytest.raises(Conflict):
         await upload_run(run.model_copy(update={"duration_ms": run.duration_ms + 1}), *key)
+
+
+class CutOff(ServiceJudge):
+    """The service, which can be asked who judges and then cannot be reached any more."""
+
+    async def grade(self, request: GradeRequest, problem: str | None) -> Any:
+        """Nobody answers."""
+        raise JudgeUnreachable("service_unreachable", "The line was cut.")
+
+
+async def test_open_criteria_are_graded_as_the_run_is_kept_and_paid_once(
+    stage: Stage, key: tuple[str, str]
+) -> None:
+    verdict = json.dumps({"reason": "It is.", "passed": True, "evidence": []})
+    stage.play(Rule((Say(verdict),), part="judge"))
+
+    async def agent(_turn: Any) -> str:
+        return "It was sent."
+
+    evals = Evals(agent=agent, suites=[SUITE], judge=CutOff(*key))
+    runs = [await evals.run(), await evals.run()]
+    assert {run.status for run in runs} == {"ungraded"}
+    without = await make_key(stage.services.database, stage.tenant.account_id, scopes=["evaluations:write"])
+
+    left = await upload_run(runs[0], key[0], without.token)
+    graded = [await upload_run(runs[1], *key) for _ in range(2)]
+
+    assert graded[0] == graded[1]
+    told = [await stage.read(f"/api/v1/evaluations/{one.evaluation_id}") for one in (left, graded[0])]
+    assert [one["statistics"]["skipped_count"] for one in told] == [2, 0]
+    assert told[1]["statistics"]["average_rating"] == 10
+    assert len(await stage.rows("SELECT 1 FROM ledger WHERE source = 'grade'")) == 2
 
 
 async def test_another_suite_under_the_id_is_a_new_version(stage: Stage, key: tuple[str, str]) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from parley.engine.script.faults import PhaseFailed
 from parley.engine.script.grading import Grading, Outcome, grade_all
-from parley.engine.script.record import AttemptRecord, CriterionRecord, ErrorRecord, StepRecord
+from parley.engine.script.record import AttemptRecord, CriterionRecord, ErrorRecord, RunRecord, StepRecord
 from parley.engine.script.requests import grade_requests
 from parley.engine.script.rubric import ToolVisibility
 from parley.engine.script.shapes import Case
 from parley.engine.script.standing import attempt_status, step_status
+from parley.engine.script.status import counts_of, highest
 from parley.engine.script.told_errors import error_record
 from parley.engine.script.usage import total
 
@@ -27,6 +30,25 @@ async def grade_later(
     judged = [one.usage for step in steps for one in step.criteria if one.calls]
     changed = {"steps": tuple(steps), "errors": tuple(errors), "status": status, "judge_usage": total(judged)}
     return attempt.model_copy(update={**changed, "judge": grading.judge.identity})
+
+
+async def grade_run_later(
+    run: RunRecord, grading: Grading, tool_visibility: ToolVisibility = "full", *, at_once: int
+) -> RunRecord:
+    """`run` with verdicts where it had none, `at_once` attempts together; `grading` asks its own judge."""
+    cases = {case.id: case for case in run.suite.cases}
+    slots = asyncio.Semaphore(at_once)
+
+    async def one(attempt: AttemptRecord) -> AttemptRecord:
+        if not is_owed(attempt):
+            return attempt
+        async with slots:
+            return await grade_later(attempt, cases[attempt.case_id], grading, tool_visibility)
+
+    attempts = await asyncio.gather(*map(one, run.attempts))
+    statuses = [attempt.status for attempt in attempts]
+    changed = {"attempts": tuple(attempts), "status": highest(statuses), "counts": counts_of(statuses)}
+    return run.model_copy(update=changed)
 
 
 def is_owed(attempt: AttemptRecord) -> bool:

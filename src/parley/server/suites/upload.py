@@ -40,13 +40,15 @@ class Sent:
     """A run that was found to fit its suite, and where its code comes from."""
 
     run: RunRecord
+    sha256: bytes
+    """Of all that the run told as it was sent."""
     branch: str | None
     pull_request: str | None
 
-    @property
-    def sha256(self) -> bytes:
-        """Of all that the run tells."""
-        return hashlib.sha256(canonical_json(self.run.wire()).encode()).digest()
+
+def sha256_of(run: RunRecord) -> bytes:
+    """Of all that a run tells."""
+    return hashlib.sha256(canonical_json(run.wire()).encode()).digest()
 
 
 async def keep_run(session: Session, scope: AccountScope, sent: Sent) -> Evaluation:
@@ -131,7 +133,7 @@ def _stored(run: RunRecord) -> StoredScript:
         suite=run.suite,
         target=_PROCESS,
         judge="service" if is_ours else "app",
-        profile=_profile(run.judge) or "low",
+        profile=profile_of(run.judge) or "low",
     )
 
 
@@ -142,11 +144,12 @@ def _script(run: RunRecord, script: StoredScript) -> Script:
 def _judge(judge: JudgeIdentity | None) -> Mapping[str, Any] | None:
     if judge is None:
         return None
-    profile = _profile(judge)
+    profile = profile_of(judge)
     return {"identity": judge.wire(), **({"profile": profile} if profile else {})}
 
 
-def _profile(judge: JudgeIdentity | None) -> ProfileName | None:
+def profile_of(judge: JudgeIdentity | None) -> ProfileName | None:
+    """Whose judge of ours it is; None for any other."""
     if judge is None or judge.location != "service":
         return None
     name = judge.id.removeprefix("parley/")

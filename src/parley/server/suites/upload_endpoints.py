@@ -16,6 +16,7 @@ from parley.engine.script.record import RunRecord
 from parley.engine.script.status import Counts, Status
 from parley.server.accounts.authenticator import Caller
 from parley.server.accounts.callers import requires
+from parley.server.attempts.sent import find_sent
 from parley.server.db.database import Database
 from parley.server.db.dependencies import DatabaseDep
 from parley.server.errors import (
@@ -26,12 +27,17 @@ from parley.server.errors import (
     RunInconsistent,
     ScopeMissing,
 )
+from parley.server.kit.clock import SystemClock
 from parley.server.kit.docs import answers_with
+from parley.server.kit.provide import provided
 from parley.server.kit.requests import room_router
 from parley.server.kit.schemas import Answer, Body, Reply
+from parley.server.script_judge.grades import Grades
+from parley.server.script_judge.judge import ScriptJudges
+from parley.server.script_judge.keyed import graded_for
 from parley.server.suites.begin import MOST_RUNS
 from parley.server.suites.schemas import Source
-from parley.server.suites.upload import Sent, keep_run
+from parley.server.suites.upload import Sent, keep_run, profile_of, sha256_of
 
 MOST_TOLD: Final = 100
 """Inconsistencies that a refusal lists; a run may have any number."""
@@ -67,31 +73,52 @@ class KeptRun(Answer):
     "/runs",
     summary="Keep a run that was played elsewhere",
     responses=answers_with(
-        InvalidRequest, RunInconsistent, IdempotencyConflict, PublicKeyRefused, ScopeMissing, AccountSuspended
+        InvalidRequest,
+        RunInconsistent,
+        IdempotencyConflict,
+        PublicKeyRefused,
+        ScopeMissing,
+        AccountSuspended,
     ),
 )
 async def upload_run(
-    caller: Annotated[Caller, requires("evaluations:write")], database: DatabaseDep, body: RunIn
+    caller: Annotated[Caller, requires("evaluations:write")],
+    database: DatabaseDep,
+    judges: Annotated[ScriptJudges, provided(ScriptJudges)],
+    grades: Annotated[Grades, provided(Grades)],
+    clock: Annotated[SystemClock, provided(SystemClock)],
+    body: RunIn,
 ) -> Reply[KeptRun]:
     """Keeps a run as a completed evaluation; sent again, it is kept once.
 
     What follows from its own observations is worked out again: checks, statuses, evidence, counts, quotes.
+    Criteria that are open because this service was out of reach are graded first, for keys with the scope
+    `judge`.
     """
     run = await asyncio.to_thread(_checked, body.run)
-    return Reply(data=await _kept(database, caller, body, run))
+    sha256 = await asyncio.to_thread(sha256_of, run)
+    profile = profile_of(run.judge)
+    if profile is not None and "judge" in caller.scopes and not await _is_kept(database, caller, run, sha256):
+        run = await graded_for(caller, run, profile, judges, grades, clock)
+    sent = Sent(run=run, sha256=sha256, branch=body.branch, pull_request=body.pull_request)
+    return Reply(data=await _kept(database, caller, sent))
 
 
-async def _kept(database: Database, caller: Caller, body: RunIn, run: RunRecord) -> KeptRun:
+async def _is_kept(database: Database, caller: Caller, run: RunRecord, sha256: bytes) -> bool:
     async with database.session() as session:
-        sent = Sent(run=run, branch=body.branch, pull_request=body.pull_request)
+        return await find_sent(session, caller.scope, run.run_id, sha256) is not None
+
+
+async def _kept(database: Database, caller: Caller, sent: Sent) -> KeptRun:
+    async with database.session() as session:
         row = await keep_run(session, caller.scope, sent)
         assert row.suite_id is not None, "a run is of a suite"
         return KeptRun(
             evaluation_id=row.id,
             suite_id=row.suite_id,
             state=row.state,
-            status=run.status,
-            counts=run.counts,
+            status=sent.run.status,
+            counts=sent.run.counts,
         )
 
 
