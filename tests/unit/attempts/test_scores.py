@@ -37,8 +37,8 @@ def record(status: str, *criteria: str, **fields: Any) -> AttemptRecord:
         "criteria": told,
     }
     whole = {
-        "attemptId": "1", "sessionId": "2", "suiteId": "s", "suiteRevision": "r", "caseId": "a", "repetition": 1,
-        "status": status, "startedAt": 1, "durationMs": 50, "phaseDurationsMs": {}, "steps": [step],
+        "attemptId": "1", "sessionId": "2", "suiteId": "s", "suiteRevision": "r", "caseId": "a",
+        "repetition": 1, "status": status, "startedAt": 1, "durationMs": 50, "phaseDurationsMs": {}, "steps": [step],
         "stepsPlanned": 2, "rubricVersion": "rubric-1", "compactionVersion": "compact-1",
     }  # fmt: skip
     return AttemptRecord.of_wire(whole | fields)
@@ -52,14 +52,14 @@ def test_passed_is_ten_and_failed_the_share_of_all_criteria() -> None:
     passed = score_of(record("passed", "passed", "passed"), CASE, Decimal("0.5"))
     assert (passed.status, passed.rating, passed.passed, passed.cost_usd) == (
         "rated",
-        10,
+        Decimal(10),
         True,
         Decimal("0.5"),
     )
     assert (passed.duration_ms, passed.checks[0]["id"]) == (40, "steps[0].expect.type")
     failed = score_of(record("failed", "passed", "failed"), CASE)
     assert (failed.status, failed.rating, failed.passed) == ("rated", Decimal("3.3333"), False)
-    assert failed.justification == "Step 1: Number 1. "
+    assert failed.justification == "Step 1: Number 1."
     refuted = {"verification": {"passed": False, "reason": "Nothing is booked."}}
     whole = score_of(record("failed", "passed", "passed", "passed", **refuted), CASE)
     assert whole.rating == Decimal("9.9")
@@ -97,6 +97,6 @@ def test_reason_is_the_first_thing_that_went_wrong() -> None:
 
 
 def test_unknown_costs_stay_unknown() -> None:
-    assert (workflow_cost(record("passed")), judge_cost(record("passed"))) == (None, 0)
+    assert (workflow_cost(record("passed")), judge_cost(record("passed"))) == (None, Decimal(0))
     judged = record("passed", "passed", usage={"costUsd": "0.25"}, judgeUsage={"promptTokens": 3})
     assert (workflow_cost(judged), judge_cost(judged)) == (Decimal("0.25"), None)

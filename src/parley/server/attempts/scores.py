@@ -117,7 +117,7 @@ def _reasons(record: AttemptRecord) -> Iterator[str]:
         yield from (where + check.detail for check in step.checks if not check.passed)
         for wanted in ("failed", "inconclusive", "ungraded"):
             found = (criterion for criterion in step.criteria if criterion.status == wanted)
-            yield from (f"{where}{criterion.text} {criterion.reason}" for criterion in found)
+            yield from (f"{where}{criterion.text} {criterion.reason}".rstrip() for criterion in found)
     if record.verification is not None and not record.verification.passed:
         yield f"Verification: {record.verification.reason}"
 
