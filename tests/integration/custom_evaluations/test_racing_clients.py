@@ -22,7 +22,7 @@ ODD = "I would rather not say."
 """What a judge cannot be read about."""
 EVERY_ODD = 97
 SIZES = [
-    pytest.param(20, 10, marks=pytest.mark.timeout(180), id="200"),
+    pytest.param(100, 20, marks=pytest.mark.timeout(600), id="2000"),
     pytest.param(500, 20, marks=[pytest.mark.long, pytest.mark.timeout(1_800)], id="10000"),
 ]
 
@@ -77,6 +77,7 @@ async def client(stage: Stage, run_id: str, batches: Sequence[Sequence[Any]], se
 @pytest.mark.parametrize(("cases", "repetitions"), SIZES)
 async def test_each_result_is_kept_once_and_judged_once(stage: Stage, cases: int, repetitions: int) -> None:
     rating = Say('{"reasoning": "It answers.", "rating": 8}', chunks=1)
+    stage.http.timeout = httpx.Timeout(120)
     stage.play(Rule((Say("Hm."),), part="judge", contains=ODD), Rule((rating,), part="judge"))
     dataset = await make_dataset(stage.http, [question(at) for at in range(cases)])
     run_id = await start_run(stage.http, dataset, repetitions=repetitions)

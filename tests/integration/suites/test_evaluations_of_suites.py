@@ -70,6 +70,19 @@ async def test_runs_of_suites_do_not_touch_their_tests_health(stage: Stage) -> N
         await until(is_counted)
 
 
+async def test_a_gateway_that_was_deleted_meanwhile_is_no_failure_of_the_agent(stage: Stage) -> None:
+    stage.play(*plays())
+    other = await make_gateway(stage.http, stage.llms, name="Gone soon", model="assistant-gone")
+    suite = await make_suite(stage, await make_tests(stage, "win"))
+    begun = await begin(stage, suite, gateway=other["slug"])
+    assert (await stage.http.delete(f"/api/v1/ai-gateways/{other['id']}")).status_code == 204
+    async with stage.worker():
+        evaluation = await ended(stage, begun)
+    [told] = await results(stage, begun)
+    assert (told["status"], told["rating"], told["error"]["type"]) == ("skipped", None, "gateway_gone")
+    assert evaluation["statistics"]["coverage"] == 0
+
+
 async def test_another_gateway_is_tried_and_compared_case_by_case(stage: Stage) -> None:
     stage.play(*plays())
     other = await make_gateway(stage.http, stage.llms, name="Next", model="assistant-next")

@@ -39,8 +39,8 @@ def end(**more: Any) -> RunEnded:
     return RunEnded(**given | more)
 
 
-def failure(code: str) -> dict[str, Any]:
-    error = {"code": code, "message": "It went wrong.", "scope": "gateway_inference", "turn": 1}
+def failure(code: str, turn: int = 1) -> dict[str, Any]:
+    error = {"code": code, "message": "It went wrong.", "scope": "gateway_inference", "turn": turn}
     return {"state": "failed", "outcome": None, "error": error}
 
 
@@ -82,6 +82,7 @@ def test_agents_failures_are_failed_with_nothing(kind: str, more: dict[str, Any]
         ("cancelled", {"state": "cancelled", "outcome": None}),
         ("judge_analysis", failure("judge_analysis")),
         ("user_inference", failure("user_inference")),
+        ("gateway_gone", failure("gateway_inference", turn=0)),
         ("balance_exhausted", failure("balance_exhausted")),
         ("time_limit", failure("time_limit")),
         ("worker_lost", failure("worker_lost")),

@@ -14,6 +14,9 @@ AGENT_FAILED: Final = "gateway_inference"
 """The one code of a failed run that is the agent's failure; all others are ours, the judge's or the
 account's."""
 
+NEVER_ASKED: Final = 0
+"""The turn of a failure before the first one: the gateway was deleted, so no agent has failed."""
+
 
 def score_of(end: RunEnded) -> Score:
     """How the case came out: ten times the final conversation_delta, passed if the outcome is success.
@@ -43,6 +46,8 @@ def score_of(end: RunEnded) -> Score:
 
 def _of_failure(error: dict[str, Any], facts: dict[str, Any]) -> Score:
     code, message = error.get("code", "internal_error"), error.get("message", "The run failed.")
+    if code == AGENT_FAILED and error.get("turn") == NEVER_ASKED:
+        return skipped("gateway_gone", message, **facts)
     return (failed if code == AGENT_FAILED else skipped)(code, message, **facts)
 
 
