@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -178,3 +182,49 @@ async def test_what_is_no_record_is_refused_by_its_fields(stage: Stage) -> None:
         answer = await stage.http.post(RUNS, json=body)
         assert answer.status_code == 400, answer.text
         assert field in [one["field"] for one in answer.json()["details"]]
+
+
+async def test_command_line_keeps_runs_and_grades_what_is_open(
+    stage: Stage, key: tuple[str, str], tmp_path: Path
+) -> None:
+    verdict = json.dumps({"reason": "It is.", "passed": True, "evidence": []})
+    stage.play(Rule((Say(verdict),), part="judge"))
+    (tmp_path / "shop.py").write_text(APP.format(suite=json.dumps(SUITE)))
+
+    ran = await parley(
+        tmp_path, key, "run", "--entry", "shop:evals", "--judge", "service", "--upload", "--json"
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "orders: kept as evaluation" in ran.stderr
+    [record] = json.loads(ran.stdout)
+    for attempt in record["attempts"]:
+        attempt["status"] = attempt["steps"][0]["status"] = "ungraded"
+        attempt["steps"][0]["criteria"][0] |= {"status": "ungraded", "reason": "", "calls": 0, "quotes": []}
+    record |= {"status": "ungraded", "counts": {"ungraded": 2, "total": 2}, "runId": "another"}
+    (tmp_path / "open.json").write_text(json.dumps([record]))
+
+    graded = await parley(tmp_path, key, "grade", "open.json")
+    assert (graded.returncode, "orders: 2 passed" in graded.stderr) == (0, True), graded.stderr
+    kept = await parley(tmp_path, key, "upload", "open.json")
+    assert (kept.returncode, "kept as evaluation" in kept.stderr) == (0, True), kept.stderr
+    assert len(await stage.rows("SELECT 1 FROM evaluations WHERE state = 'completed'")) == 2
+
+
+APP = """
+from parley.sdk.evals import Evals, function_agent
+
+evals = Evals(agent=function_agent(lambda text: "It was sent."), suites=[{suite}])
+"""
+
+
+async def parley(folder: Path, key: tuple[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command, as in a shell; the service goes on meanwhile."""
+    environment = {"PATH": os.environ["PATH"], "PARLEY_URL": key[0], "PARLEY_API_KEY": key[1]}
+
+    def run() -> subprocess.CompletedProcess[str]:
+        command = [str(Path(sys.executable).parent / "parley"), "evals", *arguments]
+        return subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    return await asyncio.to_thread(run)
