@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from parley.server.config import ProfileSettings
 from parley.server.llm.demo import CallTool, Hang, Rule, Say
 from tests.integration.suites.scene import EVALUATIONS, URL, begin, ended, make_tests, plays, results
 from tests.integration.suites.script_scene import SUITE, agent_plays, target_of
@@ -188,6 +190,53 @@ async def test_calls_nobody_declared_and_spent_balances_end_attempts(stage: Stag
     }
     [end] = await results(stage, poor["id"])
     assert (end["status"], end["error"]["type"]) == ("skipped", "balance_exhausted")
+
+
+async def test_pinned_judge_that_changed_is_an_error_before_anything_is_said(stage: Stage) -> None:
+    step = {"message": "Hello?", "expect": {"type": "answer", "criteria": ["Greets back."]}}
+    suite = await make_script(stage, {"id": "greets", "steps": [step]})
+    evaluation_id = await begin(stage, suite)
+    other = dataclasses.replace(stage.settings, profile=ProfileSettings(low_user="user", low_judge="judge-2"))
+    async with stage.worker(dataclasses.replace(other, llm=stage.settings.llm)):
+        evaluation = await ended(stage, evaluation_id)
+    [attempt] = (await attempts(stage, evaluation["id"])).values()
+    assert (attempt["status"], attempt["record"]["errors"][0]["code"]) == ("error", "judge_changed")
+    assert (attempt["record"]["steps"], list(stage.llms.requests)) == ([], [])
+    [result] = await results(stage, evaluation["id"])
+    assert (result["status"], result["error"]["type"]) == ("skipped", "judge_changed")
+
+
+async def test_answers_are_asked_for_as_structured_outputs_by_name(stage: Stage) -> None:
+    schema = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+    stage.play(
+        Rule((Say('{"sum": 3}'),), part="assistant", contains="Add"), Rule((Say("Three."),), part="assistant")
+    )
+    expect = {"type": "answer", "outputs": [{"schemaId": "total", "schemaVersion": "1"}]}
+    cases = [{"id": one, "steps": [{"message": one, "expect": expect}]} for one in ("Add", "Tell")]
+    outputs = [{"schemaId": "total", "schemaVersion": "1", "jsonSchema": schema}]
+    async with stage.worker():
+        suite = await make_script(stage, *cases, target={"outputs": outputs})
+        evaluation = await ended(stage, await begin(stage, suite))
+    found = await attempts(stage, evaluation["id"])
+    assert {name: one["status"] for name, one in found.items()} == {"Add": "passed", "Tell": "failed"}
+    [output] = found["Add"]["record"]["steps"][0]["observation"]["structured"]
+    assert output == {"schemaId": "total", "schemaVersion": "1", "status": "done", "data": {"sum": 3}}
+    [asked, _] = [one.body["response_format"] for one in stage.llms.requests]
+    assert asked == {
+        "type": "json_schema",
+        "json_schema": {"name": "total", "strict": True, "schema": schema},
+    }
+
+
+async def test_spent_budget_begins_no_more_attempts(stage: Stage) -> None:
+    stage.play(Rule((Say("Yes."),), part="assistant"))
+    suite = await make_script(stage, *(case(f"case {number}", "Go.") for number in range(3)))
+    async with stage.worker():
+        evaluation = await ended(stage, await begin(stage, suite, concurrency=1, budget_usd=0.000001))
+    found = await results(stage, evaluation["id"])
+    assert [one["status"] for one in found] == ["rated", "skipped", "skipped"]
+    assert {one["error"]["type"] for one in found[1:]} == {"budget_spent"}
+    assert len(await attempts(stage, evaluation["id"])) == 1
 
 
 async def test_mixed_suite_is_compared_and_gated_like_any_other(stage: Stage) -> None:

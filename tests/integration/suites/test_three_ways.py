@@ -33,7 +33,7 @@ async def by_endpoint(stage: Stage, receiver: Receiver) -> list[AttemptRecord]:
     return await attempts(stage, evaluation["id"])
 
 
-async def by_the_app(stage: Stage, receiver: Receiver) -> list[AttemptRecord]:
+async def by_the_app(stage: Stage, _receiver: Receiver) -> list[AttemptRecord]:
     """The service has the customer's own app play."""
     route = evals_of(stage).asgi(service_key=SERVICE_KEY)
     async with app_served(route) as url:

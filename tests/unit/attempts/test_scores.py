@@ -38,8 +38,8 @@ def record(status: str, *criteria: str, **fields: Any) -> AttemptRecord:
     }
     whole = {
         "attemptId": "1", "sessionId": "2", "suiteId": "s", "suiteRevision": "r", "caseId": "a",
-        "repetition": 1, "status": status, "startedAt": 1, "durationMs": 50, "phaseDurationsMs": {}, "steps": [step],
-        "stepsPlanned": 2, "rubricVersion": "rubric-1", "compactionVersion": "compact-1",
+        "repetition": 1, "status": status, "startedAt": 1, "durationMs": 50, "phaseDurationsMs": {},
+        "steps": [step], "stepsPlanned": 2, "rubricVersion": "rubric-1", "compactionVersion": "compact-1",
     }  # fmt: skip
     return AttemptRecord.of_wire(whole | fields)
 

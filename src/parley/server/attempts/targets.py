@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from parley.engine.checks.faults import CheckRefused
 from parley.engine.checks.schema import read_schema
 from parley.engine.script.faults import Problem, SuiteInvalid
+from parley.engine.script.plain import NotPlain, plain
 from parley.engine.script.reading import problems_of
 from parley.engine.script.rubric import ToolVisibility
 from parley.engine.script.shapes import MAX_ITEMS, SHAPE_TAG, LiteralResume, Name, Named, Resume
@@ -192,6 +193,10 @@ _SHAPES: Final[Mapping[str, type[SuiteTarget]]] = {
 
 def read_target(data: object) -> SuiteTarget:
     """The target that `data` describes. Raises `SuiteInvalid`, and nothing else."""
+    try:
+        data = plain(data)
+    except NotPlain as error:
+        raise SuiteInvalid([error.problem]) from None
     kind = data.get("type") if isinstance(data, dict) else None
     shape = _SHAPES.get(kind) if isinstance(kind, str) else None
     if shape is None:
