@@ -12,6 +12,7 @@ import orjson
 import pytest
 from arq.connections import ArqRedis
 from redis.asyncio import ConnectionPool
+from redis.asyncio.client import Pipeline
 
 from parley.server.config import Settings
 from parley.server.db.session import Session
@@ -173,13 +174,14 @@ async def test_job_that_is_lost_or_used_up_is_made_up_by_the_sweep(
     """C155: the queue gives a job up after its tries without running it; the run does not stay pending."""
     monkeypatch.setattr("parley.server.runs.sweep.QUEUE_PATIENCE_S", 0.3)
     caplog.set_level(logging.WARNING, "arq")
-    enqueue = ArqRedis.enqueue_job
+    write = RunQueue._write
 
-    async def already_tried(redis: ArqRedis, *given: Any, **options: Any) -> Any:
-        await redis.set(f"arq:retry:{options['_job_id']}", 1)
-        return await enqueue(redis, *given, **options)
+    def already_tried(queue: RunQueue, pipeline: Pipeline, run_id: UUID) -> None:
+        write(queue, pipeline, run_id)
+        *_, job_key = (words[1] for words, _ in pipeline.command_stack if words[0] == "PSETEX")
+        pipeline.set(str(job_key).replace("arq:job:", "arq:retry:"), 1)
 
-    monkeypatch.setattr(ArqRedis, "enqueue_job", already_tried)
+    monkeypatch.setattr(RunQueue, "_write", already_tried)
     stage.play(SUCCESS)
     async with stage.worker():
         run = await stage.finished(await stage.start(await stage.make_test(**PLAIN)))
