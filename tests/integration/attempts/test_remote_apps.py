@@ -243,6 +243,51 @@ async def test_app_that_offers_something_else_is_not_asked(stage: Stage) -> None
     assert other.asked == []
 
 
+class Kind:
+    """A judge of the app's own."""
+
+    id = "kind"
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+
+    def grade(self, _request: Any) -> dict[str, Any]:
+        return {"passed": True, "reason": "Fine.", "evidence": []}
+
+
+async def test_judge_of_the_app_is_known_by_a_check_and_pinned(stage: Stage) -> None:
+    judged = case("judged", "the end")
+    judged["steps"][0]["expect"]["criteria"] = ["Is kind."]
+    suite = {"id": "judged", "cases": [judged]}
+    agent = function_agent(lambda text: text)
+    routes = [
+        Evals(agent=agent, suites=[suite], judge=Kind(version)).asgi(service_key=SERVICE_KEY)
+        for version in ("1", "2")
+    ]
+    deployed = 0
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await routes[deployed](scope, receive, send)
+
+    async with app_served(app) as url, stage.worker():
+        slug = await registered(stage, url)
+        script = {"suite": suite, "target": {"type": "app", "app": slug}, "judge": "app"}
+        made = (await stage.http.post(URL, json={"name": "Judged", "script": script})).json()["data"]
+        early = await stage.http.post(f"{URL}/{made['id']}/evaluations")
+        assert (early.status_code, "before the app was checked" in early.text) == (400, True)
+        [row] = await stage.rows("SELECT id FROM remote_apps")
+        assert (await stage.http.post(f"{APPS}/{row['id']}/check")).json()["data"]["ok"]
+        before = (await ended(stage, await begin(stage, made["id"])))["id"]
+        deployed = 1
+        later = (await ended(stage, await begin(stage, made["id"])))["id"]
+        for route in routes:
+            await route.aclose()
+    first, second = [(await attempts(stage, one))["judged"] for one in (before, later)]
+    assert (first["status"], first["record"]["judge"]["location"]) == ("passed", "app")
+    assert codes(second) == ["app_refused"]
+    assert "judge" in second["reason"]
+
+
 APP = """
 import asyncio, os, sys, uvicorn
 from parley.sdk.evals import Evals, HostTimes, PostgresStore
@@ -275,6 +320,15 @@ def app_process(folder: Path, port: int, dsn: str, **more: str) -> Iterator[subp
         process.communicate()
 
 
+async def listens(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    writer.close()
+    return True
+
+
 async def test_app_killed_in_mid_attempt_ends_it_as_error_with_its_evidence_and_siblings_go_on(
     stage: Stage, tmp_path: Path, unused_tcp_port: int, database_url: str
 ) -> None:
@@ -284,6 +338,7 @@ async def test_app_killed_in_mid_attempt_ends_it_as_error_with_its_evidence_and_
     url = f"http://127.0.0.1:{unused_tcp_port}"
     async with stage.worker():
         with app_process(tmp_path, unused_tcp_port, database_url) as process:
+            await until(lambda: listens(unused_tcp_port), timeout_s=40)
             evaluation_id = await begun(stage, url, shop.suite)
             await until(lambda: has_first_step(stage))
             process.send_signal(signal.SIGKILL)

@@ -88,7 +88,8 @@ async def change_app(
     responses=answers_with(*_REFUSALS, NotFound),
 )
 async def delete_app(app_id: PathId, caller: Writer, session: SessionDep) -> Response:
-    """What it still plays ends as an error; suites that name it cannot be started any more."""
+    """Attempts that it plays go on to their end; those that wait are errors, and suites that name it cannot
+    be started any more."""
     await service.delete(session, caller.scope, app_id)
     return Response(status_code=204)
 

@@ -69,7 +69,7 @@ async def change(
 
 
 async def delete(session: Session, scope: AccountScope, app_id: UUID) -> None:
-    """Delete an app. What it still plays for us ends as an error. Raises `NotFound`."""
+    """Delete an app. What it plays for us goes on, what waits for it ends as an error. Raises `NotFound`."""
     apps = AppRepository(session, scope)
     row = await apps.get(app_id, lock=True)
     if row is None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from parley.engine.script.draft import AttemptPlan
-from parley.engine.script.protocol import PROTOCOL_VERSION, AttemptRequest, Manifest
+from parley.engine.script.protocol import PROTOCOL_VERSION, AttemptRequest
 from parley.server.apps.faults import AppAway, AppRefused
 from parley.server.attempts.keep import Held
 from parley.server.attempts.remote import admissions
+from parley.server.attempts.remote.offers import Offered
 from parley.server.attempts.remote.talking import GaveUp, Talk
 from parley.server.db.database import Database
 
@@ -32,6 +33,8 @@ class Asking:
     database: Database
     held: Held
     plan: AttemptPlan
+    offered: Callable[[bool], Awaitable[Offered]]
+    """What the app offers; read anew if that is asked for."""
     may_be_known: bool = False
     """Whether the app may know the attempt already."""
 
@@ -52,15 +55,15 @@ class Asking:
             if self.may_be_known:
                 told = "The app was restarted while it was asked, and forgot whether it began the attempt."
                 raise GaveUp("app_lost", told) from None
-            await self._ask(await self._begin())
+            await self._ask(await self._begin(anew=True))
         await admissions.admitted(self.database, self.held)
 
-    async def _begin(self) -> str:
+    async def _begin(self, *, anew: bool = False) -> str:
         """Be sure that the app offers what was frozen, and note that it is going to be asked."""
-        manifest = await self._patiently(self.talk.client.manifest)
-        refuse_others(manifest, self.plan)
-        await admissions.write(self.database, self.held, manifest.instance)
-        return manifest.instance
+        offered = await self._patiently(lambda: self.offered(anew))
+        refuse_others(offered, self.plan)
+        await admissions.write(self.database, self.held, offered.instance)
+        return offered.instance
 
     async def _ask(self, instance: str) -> None:
         request = _request(self.plan, instance)
@@ -86,20 +89,20 @@ class Asking:
             raise CancelledBefore from None
 
 
-def refuse_others(manifest: Manifest, plan: AttemptPlan) -> None:
+def refuse_others(offered: Offered, plan: AttemptPlan) -> None:
     """Raise `GaveUp` for an app that would play or judge otherwise than was frozen."""
-    offer = manifest.offer(plan.suite.id)
-    if offer is None:
+    revision = offered.revisions.get(plan.suite.id)
+    if revision is None:
         raise GaveUp("app_refused", f"The app has no suite {plan.suite.id!r} any more.")
-    if offer.revision != plan.revision:
+    if revision != plan.revision:
         raise GaveUp(
             "app_refused",
-            f"The app has revision {offer.revision[:12]} of the suite, the evaluation was begun with "
+            f"The app has revision {revision[:12]} of the suite, the evaluation was begun with "
             f"{plan.revision[:12]}: take the suite over again.",
         )
     wanted = plan.judge
-    if wanted and wanted.location == "app" and manifest.judge != wanted:
-        found = manifest.judge
+    if wanted and wanted.location == "app" and offered.judge != wanted:
+        found = offered.judge
         told = "none" if found is None else f"{found.id} ({found.version_hash[:12]})"
         raise GaveUp(
             "app_refused",

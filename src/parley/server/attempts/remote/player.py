@@ -20,6 +20,7 @@ from parley.server.attempts.end import not_begun
 from parley.server.attempts.playing import Playing
 from parley.server.attempts.remote.asking import Asking, CancelledBefore
 from parley.server.attempts.remote.following import Following
+from parley.server.attempts.remote.offers import Offers
 from parley.server.attempts.remote.talking import GaveUp, RemoteRules, Talk
 from parley.server.db.database import Database
 
@@ -45,6 +46,7 @@ class RemotePlayer:
         self._calls = calls
         self._clock = clock
         self._rules = rules or RemoteRules()
+        self._offers = Offers(clock)
 
     async def play(self, attempt: Playing, plan: AttemptPlan, tell: Tell) -> AttemptRecord:
         """As the port says."""
@@ -54,10 +56,15 @@ class RemotePlayer:
         address = await self._vault.address_of(held.account_id, app_id)
         if address is None:
             return self._ended(followed, "app_refused", "The app was deleted.")
-        talk = Talk(
-            AppClient(self._calls, address, call_s=self._rules.call_s), attempt, self._clock, self._rules
+        client = AppClient(self._calls, address, call_s=self._rules.call_s)
+        talk = Talk(client, attempt, self._clock, self._rules)
+        asking = Asking(
+            talk=talk,
+            database=self._database,
+            held=held,
+            plan=plan,
+            offered=lambda anew: self._offers.of(address, client, anew=anew),
         )
-        asking = Asking(talk=talk, database=self._database, held=held, plan=plan)
         try:
             await asking.admit()
             return await Following(talk, attempt, followed, tell, self._clock).to_its_end()
