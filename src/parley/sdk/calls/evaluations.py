@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, TypedDict, Unpack
 
 from parley.sdk.answers import Answer
@@ -183,6 +184,22 @@ def get_suite(suite_id: str) -> Call[Suite]:
     return get(f"{SUITES}/{segment(suite_id)}", data_of(Suite))
 
 
+def create_suite(body: Mapping[str, Any]) -> Call[Suite]:
+    """Make a suite; docs/reference/evaluations.md has its fields. Without an answer it is not sent again."""
+    return Call(method="POST", path=SUITES, read=data_of(Suite), body=dict(body))
+
+
+def change_suite(suite_id: str, body: Mapping[str, Any]) -> Call[Suite]:
+    """Change what `body` holds of a suite."""
+    return Call(
+        method="PATCH",
+        path=f"{SUITES}/{segment(suite_id)}",
+        read=data_of(Suite),
+        body=dict(body),
+        is_repeatable=True,
+    )
+
+
 def start_suite(
     suite_id: str, *, idempotency_key: str | None = None, **options: Unpack[SuiteOptions]
 ) -> Call[Evaluation]:
@@ -217,6 +234,8 @@ class Suites(Group[D]):
 
     list = Paged(list_suites)
     get = Method(get_suite)
+    create = Method(create_suite)
+    change = Method(change_suite)
     start = Method(start_suite)
 
 

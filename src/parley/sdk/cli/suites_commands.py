@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,13 +17,11 @@ from parley.sdk.cli.publish import EXIT_CODES, JUnitFile, MarkdownFile, publish
 from parley.sdk.harmless import one_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from parley.sdk import Client
     from parley.sdk.calls.evaluations import SuiteOptions
     from parley.sdk.verdicts import Evaluation
 
-suites = typer.Typer(no_args_is_help=True, help="Run suites and list them.")
+suites = typer.Typer(no_args_is_help=True, help="Keep suites in files, run them, list them.")
 
 _LOOK_EVERY_S = 1.0
 
@@ -50,6 +49,41 @@ def list_suites(as_json: AsJson = False) -> None:
             return
         for suite in found:
             tell(f"{suite.id}  {one_line(suite.name)}")
+
+
+@suites.command("push")
+def push_suite(
+    file: Annotated[
+        Path, typer.Argument(help="YAML or JSON: the suite as the API takes it.", metavar="FILE")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Make the suite that a file describes, or bring the one of its name up to date.
+
+    The file holds `name`, and `script` or `cases` or both; what it leaves out stays as it is.
+
+    Exit code 0: the service holds what the file says. 2: refused; every fault is named.
+
+    Example:
+
+      parley suites push refunds.yaml
+    """
+    with plainly():
+        from parley.sdk import Client
+        from parley.sdk.definitions.suite_file import read_suite_file
+        from parley.sdk.naming import the_one
+
+        body = read_suite_file(file)
+        with Client() as client:
+            known = [one for one in client.suites.list() if one.name == body["name"]]
+            if known:
+                suite = client.suites.change(the_one("suite", body["name"], known).id, body)
+            else:
+                suite = client.suites.create(body)
+        if as_json:
+            tell_json(suite.model_dump(mode="json"))
+            return
+        tell(f"{'changed' if known else 'made'} {one_line(suite.name)}  {suite.id}")
 
 
 @suites.command("run")
