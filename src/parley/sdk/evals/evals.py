@@ -14,7 +14,7 @@ from parley.engine.script.attempt import Surroundings
 from parley.engine.script.ports import Judge, Limits
 from parley.engine.script.progress import Listener
 from parley.engine.script.record import JudgeIdentity, Provenance, RunRecord
-from parley.engine.script.revision import effective_evidence
+from parley.engine.script.revision import effective_evidence, suite_revision
 from parley.engine.script.rubric import ToolVisibility
 from parley.engine.script.run import DEFAULT_CONCURRENCY, RunPlan, run
 from parley.engine.script.shapes import EVIDENCE_DEFAULTS, Case, Evidence, Suite
@@ -161,6 +161,7 @@ class Evals:
 
         offer = Offer(
             suites=self._suites,
+            revisions={one.id: suite_revision(one, self._defaults) for one in self._suites.values()},
             defaults=self._defaults,
             provenance=self._provenance,
             describe=self.describe,

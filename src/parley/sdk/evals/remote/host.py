@@ -34,7 +34,7 @@ class HostTimes:
 
     lease_s: float = 30.0
     renew_s: float = 1.0
-    keep_s: float = 3_600.0
+    keep_s: float = 21_600.0
     close_s: float = 30.0
 
 

@@ -11,7 +11,7 @@ from parley.engine.script.draft import AttemptPlan
 from parley.engine.script.ports import Judge
 from parley.engine.script.protocol import AttemptRequest, RouteError
 from parley.engine.script.record import JudgeIdentity, Location, Provenance
-from parley.engine.script.revision import effective_evidence, suite_revision
+from parley.engine.script.revision import effective_evidence
 from parley.engine.script.shapes import Case, Evidence, Suite
 from parley.engine.script.work import Stopping
 from parley.sdk.errors import NotConfigured, ParleyError
@@ -34,6 +34,8 @@ class Offer:
     """
 
     suites: Mapping[str, Suite]
+    revisions: Mapping[str, str]
+    """Of the suites, by their ids: worked out once, since large ones take a while."""
     defaults: Evidence
     provenance: Provenance
     describe: Callable[[], Mapping[str, Any]]
@@ -45,7 +47,7 @@ class Offer:
         suite = self.suites.get(request.suite_id)
         if suite is None:
             raise Refusal("suite_unknown", f"The app has no suite {request.suite_id!r}.")
-        revision = suite_revision(suite, self.defaults)
+        revision = self.revisions[suite.id]
         if revision != request.suite_revision:
             raise Refusal(
                 "suite_changed",

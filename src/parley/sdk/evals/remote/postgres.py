@@ -31,7 +31,7 @@ CONNECTIONS: Final = 4
 COMMAND_S: Final = 10.0
 
 # Every statement names the namespace; times are the database's own.
-_TABLES = """
+TABLES: Final = """
 CREATE TABLE IF NOT EXISTS parley_evals_instances (
     namespace text PRIMARY KEY,
     instance text NOT NULL
@@ -63,6 +63,7 @@ CREATE TABLE IF NOT EXISTS parley_evals_events (
     FOREIGN KEY (namespace, attempt_id) REFERENCES parley_evals_attempts ON DELETE CASCADE
 );
 """
+_ARE_THERE = "SELECT to_regclass('parley_evals_events') IS NOT NULL"
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('parley_evals ' || $1, 0))"
 _INSTANCE = """
 INSERT INTO parley_evals_instances (namespace, instance) VALUES ($1, $2)
@@ -134,10 +135,13 @@ WHERE namespace = $1 AND ended_at < now() - make_interval(secs => $2)
 class PostgresStore:
     """Keeps attempts under `namespace` in tables of its own, which it makes where they are missing.
 
-    Wants the extra `parley-evals[postgres]`. `dsn` is a `postgresql://` address.
+    Wants the extra `parley-evals[postgres]`. `dsn` is a `postgresql://` address. A role that may make no
+    tables finds them made: run `PostgresStore.tables` as another one.
     """
 
     poll_s = POLL_S
+    tables = TABLES
+    """The statements that make them."""
 
     def __init__(self, dsn: str, namespace: str) -> None:
         if not namespace.strip():
@@ -163,10 +167,15 @@ class PostgresStore:
         pool = await asyncpg.create_pool(
             self._dsn, min_size=0, max_size=CONNECTIONS, command_timeout=COMMAND_S
         )
-        async with pool.acquire() as connection, connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('parley_evals', 0))")
-            await connection.execute(_TABLES)
-            self._instance = str(await connection.fetchval(_INSTANCE, self._namespace, uuid4().hex))
+        try:
+            async with pool.acquire() as connection, connection.transaction():
+                await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('parley_evals', 0))")
+                if not await connection.fetchval(_ARE_THERE):
+                    await connection.execute(TABLES)
+                self._instance = str(await connection.fetchval(_INSTANCE, self._namespace, uuid4().hex))
+        except BaseException:
+            await pool.close()
+            raise
         self._opened = pool
 
     async def close(self) -> None:
