@@ -203,6 +203,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         ),
         clock=clock,
         deadlines=deadlines,
+        watch=watch,
     )
     remote_player = RemotePlayer(
         database, AppVault(database, keyring), calls, clock, remote_rules_of(settings)

@@ -13,6 +13,7 @@ from parley.server.attempts.gateway.errors import AgentFailed
 from parley.server.attempts.gateway.notes import StepNotes
 from parley.server.attempts.gateway.outputs import structured_in
 from parley.server.attempts.gateway.pauses import answer_of, at_pointer, interrupt_of
+from parley.server.attempts.gateway.talk import MOST_CHARS, MOST_STEP_CHARS, Talk
 from parley.server.attempts.targets import GatewayTarget, InterruptTool, read_target
 
 SCHEMA = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
@@ -99,6 +100,20 @@ def test_calls_that_the_gateway_answered_itself_are_told_in_order() -> None:
         ("tool-call-start", "1", {"id": 17}, None),
         ("tool-call-result", "1", None, "two pieces"),
     ]
+
+
+def test_more_than_a_record_can_hold_ends_the_step() -> None:
+    nobody: Any = None
+    talk = Talk(line=nobody, playing=nobody, clock=nobody)
+    for _ in range(MOST_CHARS // MOST_STEP_CHARS):
+        talk.begin_step()
+        talk.take(MOST_STEP_CHARS)
+    with pytest.raises(AgentFailed, match="8,000,000 in all"):
+        talk.take(1)
+    talk.begin_step()
+    with pytest.raises(AgentFailed) as failed:
+        talk.take(1)
+    assert failed.value.code == "too_large"
 
 
 def test_target_is_read_as_it_was_written() -> None:

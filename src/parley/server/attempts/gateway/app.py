@@ -186,6 +186,7 @@ class _Step:
         return None
 
     def _answered(self, call: ToolCall, content: str) -> None:
+        self._talk.take(len(content))
         self._talk.messages.append(Message(role="tool", content=content, tool_call_id=call.id))
 
 

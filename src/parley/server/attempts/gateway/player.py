@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID
 
+from parley.engine.grading.judge import NeverStopped
 from parley.engine.ports import AttemptOptions, Clock, Deadlines, Speaker
 from parley.engine.script.attempt import Surroundings, Tell, play
 from parley.engine.script.draft import AttemptPlan
@@ -28,6 +29,7 @@ from parley.server.llm.endpoint import LlmEndpoint
 from parley.server.llm.integrated import IntegratedLlms
 from parley.server.llm.pool import LlmPool
 from parley.server.script_judge.judge import ScriptJudges
+from parley.server.telemetry.watch import UNWATCHED, Watch
 
 
 class _CannotBegin(Exception):
@@ -47,6 +49,7 @@ class GatewayPlayer:
     webhooks: Webhooks
     clock: Clock
     deadlines: Deadlines
+    watch: Watch = UNWATCHED
     resumes: bool = False
     """A gateway holds no conversation for us: what another worker said cannot be gone on with."""
 
@@ -78,21 +81,23 @@ class GatewayPlayer:
         if seat.identity != plan.judge:
             told = "The service has another judge by now than the evaluation began with."
             raise _CannotBegin("grading", "judge_changed", told)
-        return ChargedJudge(self.judges, seat, attempt)
+        asked = self.watch.speaker(seat.speaker, "judge", seat.prices, NeverStopped())
+        return ChargedJudge(self.judges, replace(seat, speaker=asked), attempt)
 
     async def _line(self, attempt: Playing, target: GatewayTarget) -> Line:
         found = Target.model_validate(attempt.work.target["gateway"])
         speaker, deadlines = await self._speaker(attempt.work.held.account_id, found, target)
         is_own = found.kind == "gateway"
         wanted = target.outputs[0] if target.outputs else None
+        prices = found.prices.prices()
         return Line(
-            speaker=speaker,
+            speaker=self.watch.speaker(speaker, "assistant", prices, NeverStopped()),
             options=AttemptOptions(
                 response_schema=wanted.json_schema if wanted else None,
                 response_name=wanted.schema_id if wanted else "answer",
             ),
             deadlines=deadlines,
-            prices=found.prices.prices(),
+            prices=prices,
             # Where an integrated llm lives is the operator's affair; its limits are counted by this name.
             multiplier=Decimal(1) if is_own else attempt.work.multiplier,
             name=None if is_own else found.slug,

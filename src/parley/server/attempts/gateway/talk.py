@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Final
 
 from parley.engine.attempt import Attempt, merged
 from parley.engine.chat import retry
@@ -13,7 +14,7 @@ from parley.engine.chat.faults import InferenceFault
 from parley.engine.chat.pieces import Usage as Used
 from parley.engine.draws import Draw
 from parley.engine.grading.judge import NeverStopped
-from parley.engine.messages import Message, Part
+from parley.engine.messages import Message, Part, ToolCall, ToolResult
 from parley.engine.patience import Patience
 from parley.engine.ports import AttemptOptions, Clock, Deadlines, Speaker
 from parley.engine.script.faults import SafeFailure
@@ -24,6 +25,11 @@ from parley.server.attempts.gateway.errors import AgentFailed
 from parley.server.attempts.keep import Charge
 from parley.server.attempts.playing import Playing
 from parley.server.llm.prices import FREE, Prices, cost_of
+
+MOST_STEP_CHARS: Final = 1_000_000
+"""Of answers and tools' results of one step; a judge reads at most 400,000 of them."""
+MOST_CHARS: Final = 8_000_000
+"""The same of a whole attempt: its record is kept as one value, and written again with each step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +58,21 @@ class Talk:
     clock: Clock
     messages: list[Message] = field(default_factory=list)
     _used: list[Usage] = field(default_factory=list)
+    _step_chars: int = 0
+    _chars: int = 0
 
     def begin_step(self) -> None:
-        """Count the usage of a step anew."""
+        """Count what a step takes anew."""
         self._used.clear()
+        self._step_chars = 0
+
+    def take(self, chars: int) -> None:
+        """Count what is to be kept. Raises `AgentFailed` once it is more than a record can hold."""
+        self._step_chars += chars
+        self._chars += chars
+        if self._step_chars > MOST_STEP_CHARS or self._chars > MOST_CHARS:
+            told = f"Answers and results are more than {MOST_STEP_CHARS:,} characters in one step"
+            raise AgentFailed("too_large", f"{told}, or {MOST_CHARS:,} in all.")
 
     @property
     def usage(self) -> Usage | None:
@@ -92,6 +109,7 @@ class Talk:
                     await self._charge(spent)
         if attempt.fault is not None:
             raise attempt.fault
+        self.take(sum(map(_chars_of, attempt.received)))
         return merged(attempt.received)
 
     def _require_funds(self) -> None:
@@ -105,6 +123,16 @@ class Talk:
         self._used.append(told_usage(used, None if line.prices == FREE else cost, line.name))
         amount = cost if self.playing.funds.metered else Decimal(0)
         await self.playing.charge(Charge(amount=amount, role="assistant", usage=used, name=line.name))
+
+
+def _chars_of(part: Part) -> int:
+    match part:
+        case ToolCall():
+            return len(part.arguments)
+        case ToolResult():
+            return len(part.content)
+        case _:
+            return len(part.text)
 
 
 def told_usage(used: Used, cost: Decimal | None, name: str | None = None) -> Usage:
