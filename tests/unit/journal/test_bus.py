@@ -28,6 +28,7 @@ class FakeRedis:
 
     def __init__(self) -> None:
         self.streams: dict[str, list[bytes]] = {}
+        self.expiring: set[str] = set()
         self.is_away = False
 
     def pipeline(self, *, transaction: bool) -> FakePipeline:
@@ -39,6 +40,7 @@ class FakePipeline:
     def __init__(self, redis: FakeRedis) -> None:
         self._redis = redis
         self._added: list[tuple[str, bytes]] = []
+        self._expiring: set[str] = set()
 
     async def __aenter__(self) -> FakePipeline:
         return self
@@ -47,19 +49,24 @@ class FakePipeline:
         self._added.clear()
 
     def __len__(self) -> int:
-        return len(self._added)
+        return len(self._added) + len(self._expiring)
 
     def xadd(self, key: str, fields: dict[bytes, bytes], **_limits: Any) -> None:
         self._added.append((key, fields[b"m"]))
 
     def expire(self, key: str, _seconds: int) -> None:
-        assert key
+        self._expiring.add(key)
 
     async def execute(self) -> None:
         if self._redis.is_away:
             raise RedisAway("away")
         for key, message in self._added:
             self._redis.streams.setdefault(key, []).append(message)
+        self._redis.expiring |= self._expiring
+
+
+async def at_once(_seconds: float) -> None:
+    """No time to wait."""
 
 
 class Bus:
@@ -174,9 +181,6 @@ async def test_forgotten_run_is_sent_to_its_end() -> None:
 
 
 async def test_bus_that_is_away_loses_messages_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def at_once(_seconds: float) -> None:
-        return None
-
     monkeypatch.setattr("parley.server.journal.bus.asyncio.sleep", at_once)
     bus = Bus()
     bus.redis.is_away = True
@@ -186,6 +190,22 @@ async def test_bus_that_is_away_loses_messages_and_nothing_else(monkeypatch: pyt
     bus.show(1, user("b"))
     await bus.flush()
     assert [(m.number, m.deltas) for m in bus.messages()] == [(1, (user("b"),))], "the number tells of a loss"
+
+
+async def test_expiry_that_was_not_heard_is_said_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("parley.server.journal.bus.asyncio.sleep", at_once)
+    bus = Bus()
+    bus.show(1, user("a"))
+    await bus.flush()
+    [key] = bus.redis.expiring
+    bus.redis.expiring.clear()  # emptied, and made again by the next words
+    bus.redis.is_away = True
+    bus.publisher.forget(bus.run_id)
+    await bus.flush()
+    bus.redis.is_away = False
+    await bus.flush()
+    assert bus.redis.expiring == {key}
+    assert not bus.publisher._runs
 
 
 async def test_conversation_over_the_bus_is_told_alike() -> None:

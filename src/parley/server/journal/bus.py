@@ -125,17 +125,27 @@ class Publisher:
 
     async def _flush(self) -> None:
         async with self._redis.pipeline(transaction=False) as pipeline:
-            self._fill(pipeline)
+            ended = self._fill(pipeline)
             if not len(pipeline):
                 return
             try:
                 await pipeline.execute()
             except (RedisError, OSError) as error:
                 _log.warning("live bus away, watchers read the journal: %s", type(error).__name__)
+                self._owe_expiry(ended)
                 await asyncio.sleep(1.0)
 
-    def _fill(self, pipeline: Pipeline) -> None:
+    def _owe_expiry(self, ended: Sequence[UUID]) -> None:
+        """Say again when streams expire: a Redis that was emptied meanwhile would keep them for ever."""
+        for pending in self._runs.values():
+            pending.expiry_due_s = 0.0
+        for run_id in ended:
+            self.forget(run_id)
+
+    def _fill(self, pipeline: Pipeline) -> list[UUID]:
+        """Fill in what waits; the runs that have ended with it."""
         dirty, self._dirty = self._dirty, set()
+        ended = []
         for run_id in dirty:
             pending, key = self._of(run_id), stream_key(self._prefix, run_id)
             self._close(pending)
@@ -149,6 +159,13 @@ class Publisher:
             if has_ended:
                 self._ended.discard(run_id)
                 del self._runs[run_id]
+                ended.append(run_id)
+        return ended
+
+
+def _fields(messages: Sequence[bytes]) -> dict[FieldT, EncodableT]:
+    """The element of a stream that carries `messages`; who reads it takes its values in order."""
+    return {b"m%d" % number if number else b"m": message for number, message in enumerate(messages)}
 
 
 def _packed(deltas: Sequence[Delta]) -> list[list[Any]]:
