@@ -1,27 +1,33 @@
 """The dashboard in the system's Chromium, over a stage: API, worker and scripted llms in the test's loop.
 
+Starting a browser and reading all modules for the first time costs more than most tests, so the tests of one
+worker process share a browser, the profile in which its cache is, the port that the cache knows the files by,
+and the loop all that lives in. Everything that is told or remembered is a test's own: database, service,
+account, page, cookies, storage.
+
 Without Chromium these tests are skipped, and say so; `PARLEY_TEST_CHROMIUM` names another place for it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
-import re
 import shutil
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+import socket
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from axe_playwright_python.base import AXE_FILE_PATH  # type: ignore[import-untyped]
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, async_playwright, expect
 
 from parley.engine.chat import retry
 from parley.server.config import Settings
-from tests.stage import PATIENCE_S, Stage, open_stage
-from tests.stage import stage_settings as stage_settings
+from tests.e2e.dashboard.seen import NARROW as NARROW
+from tests.e2e.dashboard.seen import WIDE, Seen
+from tests.stage import PATIENCE_S, Stage, hurried, open_stage
 
 FLAGS = (
     "--no-sandbox",
@@ -32,14 +38,19 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-WIDE = (1280, 860)
-NARROW = (390, 844)
+TIMEOUT_S = 180
+"""Of a test with a browser, on a busy machine."""
 expect.set_options(timeout=20_000)
-_AXE = Path(AXE_FILE_PATH).read_text()
-_RULES = {
-    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-    "resultTypes": ["violations"],
-}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that use the browser, which all run in its loop."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent) and "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.e2e)
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(TIMEOUT_S))
 
 
 def chromium() -> str | None:
@@ -48,9 +59,9 @@ def chromium() -> str | None:
     return given or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    """A browser of this test's own."""
+    """The browser of this worker process."""
     found = chromium()
     if found is None:
         pytest.skip("no Chromium on this machine: the dashboard is not looked at")
@@ -60,7 +71,41 @@ async def browser() -> AsyncIterator[Browser]:
         await started.close()
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def profile(browser: Browser) -> AsyncIterator[BrowserContext]:
+    """The profile that the tests of this worker process use one after another, emptied of all but files."""
+    async with new_profile(browser) as made:
+        yield made
+
+
+@contextlib.asynccontextmanager
+async def new_profile(browser: Browser) -> AsyncIterator[BrowserContext]:
+    """What a browser is that was never used before."""
+    made = await browser.new_context(
+        viewport={"width": WIDE[0], "height": WIDE[1]}, timezone_id="Europe/Berlin", locale="en-GB"
+    )
+    yield made
+    await made.close()
+
+
+@pytest.fixture(scope="session")
+def port() -> Iterator[int]:
+    """A port for this worker process's services, one after another: bound all the time, so that nobody else
+    takes it, and never listened at, so that a service can."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
 @pytest.fixture
+def stage_settings(settings: Settings, port: int) -> Settings:
+    """Settings of the test with waits shortened; override it to change more."""
+    found = hurried(settings)
+    return dataclasses.replace(found, api=found.api.model_copy(update={"port": port}))
+
+
+@pytest_asyncio.fixture(loop_scope="session")
 async def stage(stage_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
     """The stage; its client keeps no connection, as a browser's steps outlast the time one is kept open."""
     monkeypatch.setattr(retry, "BASE_S", 0.02)
@@ -77,84 +122,26 @@ async def stage(stage_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> As
             yield opened
 
 
-@dataclass
-class Seen:
-    """One page of the dashboard, and everything it complained of."""
-
-    page: Page
-    url: str
-    complaints: list[str] = field(default_factory=list)
-
-    async def open(self, path: str) -> None:
-        """Go to an address, as by typing it."""
-        await self.page.goto(self.url + path)
-
-    async def sign_in(self, key: str) -> None:
-        """Sign in by hand."""
-        await self.open("/sign-in")
-        await self.page.get_by_label("Private key").fill(key)
-        await self.page.get_by_role("button", name="Sign in").click()
-        await self.page.locator("header.bar").wait_for()
-
-    async def heading(self, text: str | re.Pattern[str]) -> None:
-        """Wait for the page with this heading."""
-        await self.page.get_by_role("heading", level=1, name=text).wait_for()
-
-    async def looks_accessible(self) -> None:
-        """Ask axe in light and dark, wide and narrow, and see that nothing has to be scrolled sideways."""
-        for scheme in ("light", "dark"):
-            await self.page.emulate_media(color_scheme=scheme)
-            for width, height in (WIDE, NARROW):
-                await self.page.set_viewport_size({"width": width, "height": height})
-                where = f"{self.page.url} {scheme} {width}"
-                assert await self.faults() == [], where
-                overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-                assert await self.page.evaluate(overflow) <= 0, where
-        await self.page.emulate_media(color_scheme="light")
-        await self.page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
-
-    async def faults(self) -> list[str]:
-        """What axe finds on the page as it is."""
-        # Through the debugger, because the page's own policy lets no script in.
-        await self.page.evaluate(_AXE + "\n;0")
-        found = await self.page.evaluate("rules => axe.run(document, rules)", _RULES)
-        return [
-            f"{one['id']}: {node['html'][:160]} - {node['failureSummary'][:300]}"
-            for one in found["violations"]
-            for node in one["nodes"]
-        ]
-
-    def note(self, message: ConsoleMessage) -> None:
-        """Keep what the console is told; a refused request is told by the page itself."""
-        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
-            self.complaints.append(message.text)
-
-
-@contextlib.asynccontextmanager
-async def opened(browser: Browser, url: str) -> AsyncIterator[Seen]:
-    """A page in a context of its own, as in a fresh browser. It fails for anything the console was told."""
-    context = await browser.new_context(
-        viewport={"width": WIDE[0], "height": WIDE[1]}, timezone_id="Europe/Berlin", locale="en-GB"
-    )
-    page = await context.new_page()
-    page.set_default_timeout(30_000)
-    seen = Seen(page, url)
-    page.on("console", seen.note)
-    page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+@pytest_asyncio.fixture(loop_scope="session")
+async def fresh(profile: BrowserContext, stage: Stage) -> AsyncIterator[Seen]:
+    """The dashboard, nobody signed in and nothing opened yet. It fails for anything the console was told."""
+    seen = Seen(await profile.new_page(), stage.url)
     yield seen
-    await context.close()
+    await forget(profile, seen)
     assert seen.complaints == []
 
 
-@pytest.fixture
-async def fresh(browser: Browser, stage: Stage) -> AsyncIterator[Seen]:
-    """The dashboard, nobody signed in."""
-    async with opened(browser, stage.url) as seen:
-        yield seen
+async def forget(profile: BrowserContext, seen: Seen) -> None:
+    """Close what is open, and forget what the dashboard has kept; only the cache of files stays."""
+    debugger = await profile.new_cdp_session(seen.page)
+    await debugger.send("Storage.clearDataForOrigin", {"origin": seen.url, "storageTypes": "local_storage"})
+    await profile.clear_cookies()
+    for page in profile.pages:
+        await page.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def dashboard(fresh: Seen, stage: Stage) -> Seen:
-    """The dashboard, signed in to the stage's account."""
+    """The dashboard, signed in to the stage's account; nothing opened yet."""
     await fresh.sign_in(stage.tenant.private.token)
     return fresh

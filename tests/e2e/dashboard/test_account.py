@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.async_api import expect
 
 from parley.server.llm.demo import Rule
 from parley.server.llm.demo.behaviours import Status
-from tests.e2e.dashboard.conftest import Seen
+from tests.e2e.dashboard.seen import Seen
 from tests.factories.accounts import make_key
 from tests.stage import Stage
-
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
 async def test_particulars_are_changed_and_faults_stand_at_their_field(dashboard: Seen, stage: Stage) -> None:

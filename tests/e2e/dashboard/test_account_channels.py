@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 
 import httpx
-import pytest
 from playwright.async_api import expect
 
-from tests.e2e.dashboard.conftest import Seen
+from tests.e2e.dashboard.seen import Seen
 from tests.stage import Stage
-
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
 def nowhere(stage: Stage) -> str:

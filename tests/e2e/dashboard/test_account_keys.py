@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.async_api import expect
 
-from tests.e2e.dashboard.conftest import Seen
+from tests.e2e.dashboard.seen import Seen
 from tests.factories.accounts import bearer
 from tests.stage import Stage
-
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
 async def test_key_is_made_with_fewer_scopes_shown_once_and_revoked(dashboard: Seen, stage: Stage) -> None:

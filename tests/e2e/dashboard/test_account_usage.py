@@ -10,15 +10,12 @@ from decimal import Decimal
 from pathlib import Path
 from uuid import UUID
 
-import pytest
 from playwright.async_api import expect
 
 from parley.server.kit.ids import new_id
-from tests.e2e.dashboard.conftest import Seen
+from tests.e2e.dashboard.seen import Seen
 from tests.factories.accounts import make_tenant
 from tests.stage import Stage
-
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
 async def charge(

@@ -6,15 +6,12 @@ import re
 from typing import Any
 from uuid import UUID
 
-import pytest
 from playwright.async_api import expect
 
-from tests.e2e.dashboard.conftest import Seen
+from tests.e2e.dashboard.seen import Seen
 from tests.factories.accounts import make_tenant
 from tests.factories.told_runs import multiply, tell, turn_of
 from tests.stage import Stage, client_of, make_gateway
-
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 
 def id_of(path: str) -> str:
@@ -167,6 +164,8 @@ PURE = """async ({ name, calls }) => {
 
 
 async def test_parting_alignment_and_words_of_chance(dashboard: Seen) -> None:
+    await dashboard.open("/account")
+
     def opinions(*scores: float) -> list[dict[str, float]]:
         return [{"turn": turn, "score": score} for turn, score in enumerate(scores, 1)]
 

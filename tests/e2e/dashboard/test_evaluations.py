@@ -7,14 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-import pytest
 from playwright.async_api import Route, expect
 
-from tests.e2e.dashboard.conftest import Seen
+from tests.e2e.dashboard.seen import Seen
 from tests.factories.evaluations import Rating, evaluated, make_dataset, open_evaluation
 from tests.stage import Stage
-
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 API = "/api/v1/evaluations"
 BEFORE: list[Rating | Sequence[Rating]] = [9, 8, 9, 8, 9, 8, 9, 8, 9, 8]

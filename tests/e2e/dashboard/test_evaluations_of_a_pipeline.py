@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.async_api import expect
 
 from parley.server.llm.demo import Rule, Say
-from tests.e2e.dashboard.conftest import Seen
+from tests.e2e.dashboard.seen import Seen
 from tests.factories.datasets import make, make_dataset, post, question, result, start_run
 from tests.stage import Stage
-
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 HOSTILE = "<img src=x onerror=alert(1)> Within 30 days."
 QUESTIONS = [

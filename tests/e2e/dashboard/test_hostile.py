@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from uuid import UUID
 
-import pytest
 from playwright.async_api import Page, expect
 
 from parley.engine.events import AssistantSpoke, Entry
 from parley.engine.messages import Reasoning, Refusal, Text, ToolCall, ToolResult
-from tests.e2e.dashboard.conftest import Seen
+from tests.e2e.dashboard.seen import Seen
 from tests.factories.told_runs import tell, timing, turn_of, usage
 from tests.stage import Stage
-
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 ELSEWHERE = "http://127.0.0.2:9"
 MARKUP = f"""<script>window.got = 1</script><img src="{ELSEWHERE}/a.png" onerror="window.got = 2">

@@ -15,11 +15,9 @@ from uuid import UUID
 import pytest
 from playwright.async_api import expect
 
-from tests.e2e.dashboard.conftest import Seen
+from tests.e2e.dashboard.seen import Seen
 from tests.factories.told_runs import multiply, tell, turn_of
 from tests.stage import Stage
-
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
 measured = pytest.mark.skipif(
     os.environ.get("PARLEY_TEST_LONG_TASKS") != "1", reason="measures only with PARLEY_TEST_LONG_TASKS=1"

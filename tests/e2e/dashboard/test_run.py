@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.async_api import expect
 
 from parley.server.llm.demo import Rule, opinion
 from parley.server.llm.demo.behaviours import Hang, Say
-from tests.e2e.dashboard.conftest import Seen
+from tests.e2e.dashboard.seen import Seen
 from tests.stage import Stage
 from tests.stories_told import eventful
-
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 
 
 def page_of(path: str) -> str:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-import pytest
 from playwright.async_api import expect
 
-from tests.e2e.dashboard.conftest import Seen
+from tests.e2e.dashboard.seen import Seen
 from tests.factories.accounts import Tenant, make_tenant
 from tests.stage import GOAL, Stage
-
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 
 TESTS = "/api/v1/agentic-tests"
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from parley.server.config import ApiSettings, Settings
-from tests.stage import Stage, client_of, told, until
+from tests.stage import Stage, client_of, hurried, told, until
+from tests.stage import stage as stage
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -20,10 +21,10 @@ AT_ONCE = 20
 
 
 @pytest.fixture
-def stage_settings(stage_settings: Settings) -> Settings:
+def stage_settings(settings: Settings) -> Settings:
     """The key's cache as shipped: looking a key up takes a connection, too."""
     api = ApiSettings(port=0, requests_per_minute=0, key_cache_s=10, shutdown_grace_s=2)
-    return dataclasses.replace(stage_settings, api=api)
+    return dataclasses.replace(hurried(settings), api=api)
 
 
 def connections_to_the_bus(stage: Stage) -> int:

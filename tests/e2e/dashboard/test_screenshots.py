@@ -7,15 +7,12 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import pytest
 from playwright.async_api import Page, expect
 
 from parley.server.llm.demo.stories import RETURN, definition_bodies
-from tests.e2e.dashboard.conftest import NARROW, Seen
 from tests.e2e.dashboard.demo_history import begin_run, make_ends, make_history, rules_of
+from tests.e2e.dashboard.seen import NARROW, Seen
 from tests.stage import Stage
-
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
 WANTED = "PARLEY_TEST_SCREENSHOTS"
 """Set to 1, the pictures go to docs/images instead of a folder of the test."""

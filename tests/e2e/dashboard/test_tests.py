@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from playwright.async_api import expect
 
-from tests.e2e.dashboard.conftest import Seen
+from tests.e2e.dashboard.seen import Seen
 from tests.factories.accounts import make_key, make_tenant
 from tests.stage import GOAL, Stage
-
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 
 TESTS = "/api/v1/agentic-tests"
 MARKUP = "<img src=x onerror=\"document.title='broken'\"><b>bold</b>"
