@@ -69,3 +69,27 @@ async def test_name_is_not_changed_into_one_that_nobody_can_see(
     path = f"/api/v1/ai-gateways/{gateway.id}"
     answer = await client.patch(path, json={"name": "\u200b"}, headers=tenant.auth)
     assert answer.json()["details"] == [{"field": "name", "problem": "must not be blank"}]
+
+
+BROKEN = ["a\nb", "a\x1b[31mb", "a\x7f", "tab\there", "a\u2028b"]
+CAMEL = "/api/v1/custom-agent-evaluations"
+NAMED: list[tuple[str, dict[str, Any]]] = [
+    ("/api/v1/ai-gateways", {"base_url": "https://llm.example/v1", "model": "m"}),
+    ("/api/v1/keys", {}),
+    ("/api/v1/suites", {}),
+    ("/api/v1/agentic-tests", {"goal": "Get help.", "gateway": "@parley/demo"}),
+    (f"{CAMEL}/datasets", {"questions": [{"main_question": {"query": "Why?"}}]}),
+    (f"{CAMEL}/evaluation-settings", {}),
+]
+
+
+@pytest.mark.parametrize(("path", "rest"), NAMED, ids=[path for path, _ in NAMED])
+async def test_name_of_more_than_one_line_is_refused(
+    client: httpx.AsyncClient, tenant: Tenant, path: str, rest: dict[str, Any]
+) -> None:
+    """It would break out of a terminal's line, a CSV's cell, a mail's subject."""
+    for name in BROKEN:
+        answer = await client.post(path, json=rest | {"name": name}, headers=tenant.auth)
+        assert answer.status_code == 400, (name, answer.text)
+        told = {fault["field"]: fault["problem"] for fault in answer.json()["details"]}
+        assert told["name"] == "must not hold control characters or line ends"

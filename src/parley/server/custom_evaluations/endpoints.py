@@ -28,7 +28,7 @@ from parley.server.errors import (
 )
 from parley.server.kit.docs import answers_with
 from parley.server.kit.provide import provided
-from parley.server.kit.requests import PagingDep, PathId, room_router
+from parley.server.kit.requests import LenientPagingDep, PathId, room_router
 
 PLANE = "/custom-agent-evaluations"
 router = room_router(PLANE, "custom agent evaluations")
@@ -52,7 +52,7 @@ async def create_dataset(caller: Writer, session: SessionDep, body: DatasetIn) -
 
 
 @router.get("/datasets", summary="List datasets", responses=answers_with(*CLOSED))
-async def list_datasets(caller: Reader, session: SessionDep, paging: PagingDep) -> DatasetPage:
+async def list_datasets(caller: Reader, session: SessionDep, paging: LenientPagingDep) -> DatasetPage:
     """The account's datasets, newest first, without their questions."""
     rows, page = await datasets.listed(session, caller.scope, paging)
     return DatasetPage(datasets=rows, page=Page.model_validate(page))
@@ -95,7 +95,7 @@ async def create_settings(
 
 
 @router.get("/evaluation-settings", summary="List evaluation settings", responses=answers_with(*CLOSED))
-async def list_settings(caller: Reader, session: SessionDep, paging: PagingDep) -> SettingsPage:
+async def list_settings(caller: Reader, session: SessionDep, paging: LenientPagingDep) -> SettingsPage:
     """The account's evaluation settings, newest first."""
     rows, page = await settings.listed(session, caller.scope, paging)
     return SettingsPage(evaluation_settings=rows, page=Page.model_validate(page))

@@ -42,7 +42,7 @@ from parley.server.evaluations.shell import in_camel_case, shell_gate
 from parley.server.idempotency.service import IdempotencyKeyDep
 from parley.server.kit.docs import answers_with
 from parley.server.kit.provide import provided
-from parley.server.kit.requests import PagingDep, PathId, room_router
+from parley.server.kit.requests import LenientPagingDep, PathId, room_router
 from parley.server.queue.pokes import Poke
 
 DEFAULT_WAIT_S = 25
@@ -91,7 +91,7 @@ async def start_run(caller: Writer, session: SessionDep, judges: JudgesDep, body
 async def list_runs(
     caller: Reader,
     session: SessionDep,
-    paging: PagingDep,
+    paging: LenientPagingDep,
     filters: Annotated[dict[str, Any], Depends(_filters)],
 ) -> RunPage:
     """The account's runs, newest first."""
@@ -129,7 +129,7 @@ async def list_results(
     run_id: PathId,
     caller: Reader,
     session: SessionDep,
-    paging: PagingDep,
+    paging: LenientPagingDep,
     status: Annotated[Status | None, Query(description="Only results of this status.")] = None,
 ) -> ResultPage:
     """Results in the order of the cases, with what was judged left out."""

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from parley.engine.checks.shapes import MAX_TOOLS, Checks, Mode, ToolName
 from parley.server.custom_evaluations.lenient import Kept, Lenient
-from parley.server.kit.schemas import DecimalIn, IdIn, NameIn, Visible
+from parley.server.kit.schemas import DecimalIn, IdIn, NameIn, OneLine, Visible
 from parley.server.llm.profiles import ProfileName
 
 MOST_QUESTIONS = 5_000
@@ -27,7 +27,7 @@ DEFAULT_PASS_RATING = Decimal(7)
 Text: TypeAlias = Annotated[str, StringConstraints(max_length=LONGEST_TEXT)]
 Query: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_TEXT), Visible]
 CaseId: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID), Visible]
-Label: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+Label: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=256), OneLine]
 """A commit, a branch, a pull request, a source, a split."""
 Rating: TypeAlias = Annotated[DecimalIn, Field(ge=0, le=10)]
 

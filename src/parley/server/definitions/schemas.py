@@ -16,6 +16,7 @@ from parley.server.definitions.parts import GivenHook, GivenMock, Resource, Samp
 from parley.server.definitions.shapes import Shape
 from parley.server.definitions.start import LINE_NAMES, MOST_LINES, StartLine
 from parley.server.definitions.words import GivenWords, TextPart
+from parley.server.kit.schemas import OneLine
 from parley.server.kit.strictjson import MAX_EXACT_INT
 from parley.server.llm.profiles import ProfileName
 
@@ -101,6 +102,7 @@ class Definition(Evaluated):
         str,
         Field(min_length=1, max_length=200, description="What people call the test."),
         AfterValidator(readable),
+        OneLine,
     ]
     gateway: Annotated[
         GatewayName,

@@ -7,6 +7,8 @@ from typing import Annotated, Any, TypeAlias
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Query as QueryParameter
 from fastapi.routing import APIRoute
 from pydantic import BeforeValidator, WithJsonSchema
 
@@ -66,6 +68,18 @@ PathId: TypeAlias = Annotated[
 """An id in a path; anything that is no id is a 404 like an unknown one."""
 
 
+def _unknown(request: Request) -> list[str]:
+    """Query parameters that the route of a request does not take."""
+    if not request.query_params:
+        return []
+    taken = {
+        parameter.alias
+        for parameter in get_flat_params(request.scope["route"].dependant)
+        if isinstance(parameter.field_info, QueryParameter)
+    }
+    return sorted(set(request.query_params) - taken)
+
+
 async def _paging(
     limit: Annotated[
         int | None, Query(description="Rows on the page, clamped to 1..100; default 50.")
@@ -85,5 +99,15 @@ async def _paging(
         raise InvalidRequest.field("cursor", "is not a cursor of ours; leave it out to start again") from None
 
 
-PagingDep: TypeAlias = Annotated[Paging, Depends(_paging)]
-"""`limit`, `offset` and `cursor` of a list."""
+async def _strict_paging(request: Request, paging: Annotated[Paging, Depends(_paging)]) -> Paging:
+    unknown = _unknown(request)
+    if unknown:
+        # A filter that is mistyped must not list everything.
+        raise InvalidRequest.faults([(name, "is no parameter of this list") for name in unknown])
+    return paging
+
+
+LenientPagingDep: TypeAlias = Annotated[Paging, Depends(_paging)]
+"""`limit`, `offset` and `cursor` of a list that lets other parameters pass, as the shell plane does."""
+PagingDep: TypeAlias = Annotated[Paging, Depends(_strict_paging)]
+"""`limit`, `offset` and `cursor` of a list; parameters that it does not take are 400."""

@@ -23,6 +23,7 @@ from pydantic_core import PydanticCustomError
 from parley.engine.blank import is_blank
 from parley.server.kit.clock import rfc3339
 from parley.server.kit.ids import parse_id
+from parley.server.kit.text import is_one_line
 
 T = TypeVar("T")
 
@@ -126,9 +127,17 @@ def _visible(value: str) -> str:
     return value
 
 
+def _one_line(value: str) -> str:
+    if not is_one_line(value):
+        raise PydanticCustomError("control", "must not hold control characters or line ends")
+    return value
+
+
 Visible = AfterValidator(_visible)
 """For texts that people have to see: spaces and invisible characters alone are refused."""
-NameIn: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200), Visible]
+OneLine = AfterValidator(_one_line)
+"""For names and labels: control characters and ends of lines are refused."""
+NameIn: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200), Visible, OneLine]
 """What people call something, in a body."""
 IdIn: TypeAlias = Annotated[UUID, BeforeValidator(_id)]
 """An id in a body."""

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
 from parley.server.definitions.cron import LONGEST_CRON, cron_problem
-from parley.server.kit.schemas import Answer, Body, DecimalIn, IdIn, Instant, NameIn, Visible
+from parley.server.kit.schemas import Answer, Body, DecimalIn, IdIn, Instant, NameIn, OneLine, Visible
 from parley.server.kit.strictjson import MAX_EXACT_INT
 from parley.server.kit.text import is_storable
 
@@ -41,9 +41,11 @@ def _schedule(value: str) -> str:
 
 
 Storable = AfterValidator(_storable)
-Split: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=100), Visible, Storable]
+Split: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=100), Visible, OneLine, Storable]
 CaseId: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=256), Storable]
-Source: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=256), Visible, Storable]
+Source: TypeAlias = Annotated[
+    str, StringConstraints(min_length=1, max_length=256), Visible, OneLine, Storable
+]
 """Where the code under test comes from: a commit, a branch, a pull request."""
 SuiteName: TypeAlias = Annotated[NameIn, Storable]
 Description: TypeAlias = Annotated[str, StringConstraints(max_length=4_000), Storable]
