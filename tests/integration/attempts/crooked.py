@@ -75,6 +75,8 @@ TWISTS: dict[str, tuple[Twist, str]] = {
     "twice": (_begin_twice, "it began twice"),
     "no-record": (_keep_the_record, "it is done and gave no record"),
     "swollen": (_swell, "larger than 5,000,000 bytes"),
+    "absurd-time": (_record(durationMs=10**30), "durationMs must be at most"),
+    "absurd-cost": (_record(usage={"costUsd": "9" * 30}), "usage.costUsd"),
     "unknown-key": (lambda page: page.update(more=1), "otherwise than the protocol"),
 }
 """By case id: what is done to a page of events, and what the service says of it."""

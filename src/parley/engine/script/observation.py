@@ -74,14 +74,18 @@ class AgentEvent(Wire):
     interrupt: Interrupt | None = None
 
 
+Tokens: TypeAlias = Annotated[int, Field(ge=0, le=10**15)]
+
+
 class Usage(Wire):
     """What was used, as far as it is known: absent is unknown, never free."""
 
     model: str | None = None
-    prompt_tokens: Annotated[int, Field(ge=0)] | None = None
-    cached_prompt_tokens: Annotated[int, Field(ge=0)] | None = None
-    completion_tokens: Annotated[int, Field(ge=0)] | None = None
-    cost_usd: Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)?$")] | None = None
+    prompt_tokens: Tokens | None = None
+    cached_prompt_tokens: Tokens | None = None
+    completion_tokens: Tokens | None = None
+    cost_usd: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}(\.[0-9]{1,40})?$")] | None = None
+    """A decimal, below a billion dollars."""
 
 
 class Observation(Wire):

@@ -10,7 +10,7 @@ from parley.engine.script.faults import Phase, PhaseFailed
 from parley.engine.script.record import AttemptRecord, ErrorRecord, StepRecord
 from parley.engine.script.status import Counts
 from parley.engine.script.told_errors import error_record
-from parley.engine.script.wire import Wire
+from parley.engine.script.wire import Millis, Wire
 
 ProgressType: TypeAlias = Literal[
     "run-started", "case-started", "case-progress", "step-completed", "case-completed", "run-completed"
@@ -22,7 +22,7 @@ class Progress(Wire):
 
     type: ProgressType
     sequence: int
-    at: int
+    at: Millis
     run_id: str
     counts: Counts
     phase: Phase | None = None

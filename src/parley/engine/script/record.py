@@ -10,7 +10,7 @@ from parley.engine.script.faults import Phase
 from parley.engine.script.observation import Observation, Usage
 from parley.engine.script.shapes import Evidence, LiteralResume, Resume, Suite
 from parley.engine.script.status import Counts, Status
-from parley.engine.script.wire import Json, Many, Wire
+from parley.engine.script.wire import Json, Many, Millis, Wire
 
 SCHEMA_VERSION: Final = 1
 UNKNOWN: Final = "unknown"
@@ -68,7 +68,7 @@ class CriterionRecord(Wire):
     reason: str = ""
     quotes: Many[Quote] = ()
     calls: int = 0
-    duration_ms: int = 0
+    duration_ms: Millis = 0
     usage: Usage | None = None
 
 
@@ -97,8 +97,8 @@ class StepRecord(Wire):
     input: Input
     resumed: LiteralResume | None = None
     status: Status
-    started_at: int
-    latency_ms: int | None = None
+    started_at: Millis
+    latency_ms: Millis | None = None
     observation: Observation | None = None
     checks: Many[CheckRecord] = ()
     reference: Json = None
@@ -137,8 +137,8 @@ class AttemptRecord(Wire):
     repetition: int
     params: Json = None
     status: Status
-    started_at: int
-    duration_ms: int
+    started_at: Millis
+    duration_ms: Millis
     phase_durations_ms: Mapping[str, int]
     steps: Many[StepRecord]
     steps_planned: int
@@ -168,8 +168,8 @@ class RunRecord(Wire):
     suite: Suite
     status: Status
     counts: Counts
-    started_at: int
-    duration_ms: int
+    started_at: Millis
+    duration_ms: Millis
     attempts: Many[AttemptRecord]
     errors: Many[ErrorRecord] = ()
     judge: JudgeIdentity | None = None

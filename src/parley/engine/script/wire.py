@@ -11,6 +11,8 @@ T = TypeVar("T")
 
 Many: TypeAlias = Annotated[tuple[T, ...], Field(strict=False)]
 """A list on the wire, a tuple in hand; its items stay strict."""
+Millis: TypeAlias = Annotated[int, Field(ge=0, le=10**15)]
+"""A moment or a duration; far beyond any that is real, and well within what databases hold."""
 Json: TypeAlias = Any
 """Any JSON value of a customer's, kept as it came, `null` included."""
 

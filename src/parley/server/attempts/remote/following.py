@@ -19,6 +19,8 @@ MAX_EVENTS: Final = 5_000
 """Of one attempt: 100 steps have some 500."""
 MAX_HEARD_BYTES: Final = 4 * MAX_EVENT_BYTES
 """Of one attempt in one process: its steps one by one, its record, and room for what is read twice."""
+BETWEEN_S: Final = 0.1
+"""From one page with events to the next look: they come in handfuls, and each page is a write."""
 LONGEST_CALL_S: Final = 120.0
 GRACE_S: Final = 2.0
 
@@ -74,9 +76,9 @@ class Following:
         self._heard_bytes += size
         if self._heard_bytes > MAX_HEARD_BYTES:
             raise Misbehaved(f"it told more than {MAX_HEARD_BYTES:,} bytes")
-        is_quick = self._talk.now_s() - began_s < self._talk.rules.breath_s
-        if not page.events and page.state in ("queued", "running") and is_quick:
-            await self._talk.rest(self._talk.rules.breath_s)
+        if page.state in ("queued", "running"):
+            breath_s = BETWEEN_S if page.events else self._talk.rules.breath_s
+            await self._talk.rest(max(0.0, breath_s - (self._talk.now_s() - began_s)))
         return page
 
     @property
