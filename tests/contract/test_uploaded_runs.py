@@ -171,6 +171,17 @@ async def test_run_that_does_not_follow_from_itself_is_refused_in_words(stage: S
     assert await stage.rows("SELECT id FROM evaluations") == []
 
 
+async def test_only_keys_with_the_scope_may_send_runs(stage: Stage) -> None:
+    others = await make_key(stage.services.database, stage.tenant.account_id, scopes=["judge"])
+    body = {"run": (await run_of()).wire()}
+    keys = {"scope_missing": others.auth, "public_key_refused": stage.tenant.public.auth}
+    for code, headers in keys.items():
+        answer = await stage.http.post(RUNS, json=body, headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (403, code)
+    answer = await stage.http.post(RUNS, json=body, headers={"Authorization": "Bearer sk-par-unknown"})
+    assert answer.status_code == 401
+
+
 async def test_what_is_no_record_is_refused_by_its_fields(stage: Stage) -> None:
     run = (await run_of()).wire()
     for body, field in (

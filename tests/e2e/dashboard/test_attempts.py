@@ -70,6 +70,8 @@ async def test_attempt_tells_why_before_it_tells_what(dashboard: Seen, stage: St
     await expect(rows.nth(0)).to_contain_text("unknown")
     await expect(rows.nth(2)).to_contain_text("passed")
     await dashboard.looks_accessible()
+    await page.get_by_role("combobox", name="Attempts").select_option("Failed")
+    await expect(rows).to_have_count(2)
     await rows.nth(0).get_by_role("link").click()
     await dashboard.heading("Over the limit")
 

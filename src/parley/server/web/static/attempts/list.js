@@ -1,6 +1,8 @@
 // The attempts of an evaluation.
 import { html } from "../html.js";
 import { useEvery } from "../load.js";
+import { withQuery } from "../router.js";
+import { SelectField } from "../components/field.js";
 import { Money } from "../components/money.js";
 import { Pager } from "../components/pager.js";
 import { Table } from "../components/table.js";
@@ -10,6 +12,16 @@ import { AttemptBadge } from "./badges.js";
 import { took } from "./took.js";
 
 const LOOK_EVERY_S = 5;
+
+const STATUSES = [
+  ["", "All attempts"],
+  ["error", "Error"],
+  ["cancelled", "Cancelled"],
+  ["failed", "Failed"],
+  ["inconclusive", "Inconclusive"],
+  ["ungraded", "Ungraded"],
+  ["passed", "Passed"],
+];
 
 export const addressOf = (attempt) => `/evaluations/${attempt.evaluation_id}/attempts/${attempt.id}`;
 
@@ -24,13 +36,19 @@ const COLUMNS = [
 
 /** Nothing without attempts: evaluations of other kinds have none. */
 export function Attempts({ evaluation, query }) {
-  const list = useRows(`/evaluations/${evaluation.id}/attempts`, { case: query.get("case") ?? "" });
+  const status = query.get("attempts") ?? "";
+  const list = useRows(`/evaluations/${evaluation.id}/attempts`, { case: query.get("case") ?? "", status });
   useEvery(LOOK_EVERY_S, () => isOpen(evaluation) && list.found.reload());
   const data = list.found.data?.data ?? [];
-  if (!data.length) return null;
+  if (!data.length && !status) return null;
   return html`<section>
     <h2 class="log-head">Attempts</h2>
-    <${Table} caption="Attempts" columns=${COLUMNS} rows=${list.rowsOf(data)} />
+    <form class="filters" role="search" aria-label="Attempts" onSubmit=${(event) => event.preventDefault()}>
+      <${SelectField} label="Attempts" value=${status} options=${STATUSES} onChange=${(attempts) => withQuery({ attempts })} />
+    </form>
+    ${data.length
+      ? html`<${Table} caption="Attempts" columns=${COLUMNS} rows=${list.rowsOf(data)} />`
+      : html`<p class="muted">No attempt came out so.</p>`}
     <${Pager} page=${list.page} more=${list.more} label="Show more attempts" />
   </section>`;
 }
