@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parley.sdk.cli import gate_options as options
 from parley.sdk.cli.ending import PANEL, plainly
+from parley.sdk.cli.gate_options import with_checks
 from parley.sdk.cli.options import AsJson
 from parley.sdk.cli.publish import EXIT_CODES, JUnitFile, MarkdownFile, publish
 
@@ -23,18 +23,11 @@ def register(app: typer.Typer) -> None:
     app.command("gate", rich_help_panel=PANEL)(gate)
 
 
+@with_checks
 def gate(
     run: Annotated[str, typer.Argument(help="Id of an evaluation, or of a dataset's run.", metavar="RUN")],
-    fail_under: options.FailUnder = None,
-    no_regression: options.NoRegression = False,
-    tolerance: options.Tolerance = None,
-    min_pass_rate: options.MinPassRate = None,
-    max_regressed_cases: options.MaxRegressed = None,
-    min_coverage: options.MinCoverage = None,
-    significance: options.Significance = None,
-    baseline: options.Baseline = None,
-    record: options.Record = False,
-    caller: options.CallerName = None,
+    *,
+    checks: GateChecks,
     as_json: AsJson = False,
     junit: JUnitFile = None,
     markdown: MarkdownFile = None,
@@ -53,18 +46,6 @@ def gate(
     with plainly():
         from parley.sdk import Client
 
-        checks = options.asked(
-            fail_under=fail_under,
-            no_regression=no_regression,
-            tolerance=tolerance,
-            min_pass_rate=min_pass_rate,
-            max_regressed_cases=max_regressed_cases,
-            min_coverage=min_coverage,
-            significance=significance,
-            baseline=baseline,
-            record=record,
-            caller=caller,
-        )
         with Client() as client:
             decide(client, run, checks, as_json=as_json, junit=junit, markdown=markdown)
 

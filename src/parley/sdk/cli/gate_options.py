@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import typer
@@ -55,6 +58,50 @@ Record: TypeAlias = Annotated[bool, typer.Option("--record", help="Keep the answ
 CallerName: TypeAlias = Annotated[
     str | None, typer.Option("--caller", help="Who asks, for the history; at most 60 characters.")
 ]
+
+
+OPTIONS: dict[str, tuple[Any, Any]] = {
+    "fail_under": (FailUnder, None),
+    "no_regression": (NoRegression, False),
+    "tolerance": (Tolerance, None),
+    "min_pass_rate": (MinPassRate, None),
+    "max_regressed_cases": (MaxRegressed, None),
+    "min_coverage": (MinCoverage, None),
+    "significance": (Significance, None),
+    "baseline": (Baseline, None),
+    "record": (Record, False),
+    "caller": (CallerName, None),
+}
+"""Every option by the name of its check, with its kind and its default; in the order of the help."""
+
+
+def with_checks(command: Callable[..., None]) -> Callable[..., None]:
+    """`command`, with an option for each check in the place of its parameter `checks`."""
+    plain = inspect.signature(command, eval_str=True, globals=_globals_of(command))
+
+    @functools.wraps(command)
+    def checked(**given: Any) -> None:
+        checks = asked(**{name: given.pop(name) for name in OPTIONS})
+        command(**given, checks=checks)
+
+    parameters = [kept for one in plain.parameters.values() for kept in _options_for(one)]
+    checked.__signature__ = plain.replace(parameters=parameters)  # type: ignore[attr-defined]
+    checked.__annotations__ = {one.name: one.annotation for one in parameters}
+    return checked
+
+
+def _options_for(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    if parameter.name != "checks":
+        return [parameter]
+    return [
+        parameter.replace(name=name, annotation=kind, default=default)
+        for name, (kind, default) in OPTIONS.items()
+    ]
+
+
+def _globals_of(command: Callable[..., None]) -> dict[str, Any]:
+    """What a command's annotations name; those of `checks` are loaded for type checkers alone."""
+    return {**getattr(command, "__globals__", {}), "GateChecks": dict}
 
 
 def asked(**options: Any) -> GateChecks:

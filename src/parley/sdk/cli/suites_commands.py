@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parley.sdk.cli import gate_options as options
 from parley.sdk.cli.ending import PANEL, plainly, say, tell, tell_json
 from parley.sdk.cli.gate_command import decide
+from parley.sdk.cli.gate_options import has_checks, with_checks
 from parley.sdk.cli.options import AsJson
 from parley.sdk.cli.publish import EXIT_CODES, JUnitFile, MarkdownFile, publish
 from parley.sdk.harmless import one_line
 
 if TYPE_CHECKING:
     from parley.sdk import Client
-    from parley.sdk.calls.evaluations import SuiteOptions
+    from parley.sdk.calls.evaluations import GateChecks, SuiteOptions
     from parley.sdk.verdicts import Evaluation
 
 suites = typer.Typer(no_args_is_help=True, help="Keep suites in files, run them, list them.")
@@ -87,6 +87,7 @@ def push_suite(
 
 
 @suites.command("run")
+@with_checks
 def run_suite(
     suite: Annotated[str, typer.Argument(help="Id or name of the suite.", metavar="SUITE")],
     split: Annotated[str | None, typer.Option(help="Only the cases of this split.")] = None,
@@ -98,16 +99,8 @@ def run_suite(
     budget_usd: Annotated[
         float | None, typer.Option(help="Start nothing more when this is spent.", min=0)
     ] = None,
-    fail_under: options.FailUnder = None,
-    no_regression: options.NoRegression = False,
-    tolerance: options.Tolerance = None,
-    min_pass_rate: options.MinPassRate = None,
-    max_regressed_cases: options.MaxRegressed = None,
-    min_coverage: options.MinCoverage = None,
-    significance: options.Significance = None,
-    baseline: options.Baseline = None,
-    record: options.Record = False,
-    caller: options.CallerName = None,
+    *,
+    checks: GateChecks,
     as_json: AsJson = False,
     junit: JUnitFile = None,
     markdown: MarkdownFile = None,
@@ -125,18 +118,6 @@ def run_suite(
     with plainly():
         from parley.sdk import Client
 
-        checks = options.asked(
-            fail_under=fail_under,
-            no_regression=no_regression,
-            tolerance=tolerance,
-            min_pass_rate=min_pass_rate,
-            max_regressed_cases=max_regressed_cases,
-            min_coverage=min_coverage,
-            significance=significance,
-            baseline=baseline,
-            record=record,
-            caller=caller,
-        )
         chosen: SuiteOptions = _chosen(
             split=split,
             cases=case or None,
@@ -148,7 +129,7 @@ def run_suite(
         )
         with Client() as client:
             evaluation = _carried_out(client, suite, chosen)
-            if options.has_checks(checks) and evaluation.state == "completed":
+            if has_checks(checks) and evaluation.state == "completed":
                 decide(client, evaluation.id, checks, as_json=as_json, junit=junit, markdown=markdown)
             _tell(client, evaluation, as_json=as_json, junit=junit, markdown=markdown)
 

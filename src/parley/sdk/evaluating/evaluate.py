@@ -38,6 +38,19 @@ class _Pace:
     progress: bool | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What a new run is to be, and where the agent comes from as far as the caller says."""
+
+    settings: str | None
+    split: str | None
+    repetitions: int
+    run_source: str | None
+    commit: str | None
+    branch: str | None
+    pull_request: str | None
+
+
 async def evaluate_async(
     dataset: str,
     fn: Agent,
@@ -76,21 +89,17 @@ async def evaluate_async(
         scoring_timeout_s=scoring_timeout_s,
         progress=progress,
     )
-    told = origin(os.environ)
+    wanted = _Wanted(
+        settings=settings,
+        split=split,
+        repetitions=repetitions,
+        run_source=run_source,
+        commit=commit,
+        branch=branch,
+        pull_request=pull_request,
+    )
     async with _opened(client) as service:
-        if resume is not None:
-            run = await service.dataset_runs.get(resume)
-        else:
-            run = await service.dataset_runs.start(
-                await dataset_id_of(service, dataset),
-                settings_id=settings,
-                split=split,
-                repetitions=repetitions,
-                run_source=run_source,
-                commit=commit or told.commit,
-                branch=branch or told.branch,
-                pull_request=pull_request or told.pull_request,
-            )
+        run = await (_begun(service, dataset, wanted) if resume is None else service.dataset_runs.get(resume))
         report = await _carried_out(service, run, fn, pace)
     if table:
         sys.stderr.write(f"{report}\n")
@@ -123,6 +132,21 @@ async def _opened(client: AsyncClient | None) -> AsyncIterator[AsyncClient]:
         return
     async with AsyncClient() as own:
         yield own
+
+
+async def _begun(client: AsyncClient, dataset: str, wanted: _Wanted) -> ShellRun:
+    """A new run. What the caller does not say of the agent's origin is what the pipeline tells."""
+    told = origin(os.environ)
+    return await client.dataset_runs.start(
+        await dataset_id_of(client, dataset),
+        settings_id=wanted.settings,
+        split=wanted.split,
+        repetitions=wanted.repetitions,
+        run_source=wanted.run_source,
+        commit=wanted.commit or told.commit,
+        branch=wanted.branch or told.branch,
+        pull_request=wanted.pull_request or told.pull_request,
+    )
 
 
 async def _carried_out(client: AsyncClient, run: ShellRun, agent: Agent, pace: _Pace) -> Report:
