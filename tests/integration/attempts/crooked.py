@@ -90,10 +90,13 @@ class Crooked:
         self._cases: dict[str, str] = {}
         self.cancelled: set[str] = set()
         """Cases that the service called off."""
+        self.manifests = 0
+        """How often it was asked what it offers."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         path = scope["path"].strip("/").split("/") if scope["type"] == "http" else []
         case = self._cases.get(path[1], "") if len(path) > 1 else ""
+        self.manifests += path == ["manifest"]
         if scope["type"] == "http" and scope["method"] == "POST":
             receive = self._noting(receive)
         if scope["type"] == "http" and scope["method"] == "DELETE":

@@ -96,6 +96,7 @@ async def test_crooked_app_is_found_out_and_siblings_go_on(stage: Stage) -> None
         "dripping": ["app_lost"],
     }
     assert {*TWISTS, "redirect", "dripping"} <= app.cancelled, "what is not followed is called off"
+    assert app.manifests <= len(found) / 2, "an offer is read once for many"
     skipped = [one for one in await results(stage, evaluation["id"]) if one["status"] == "skipped"]
     assert len(skipped) == len(found) - 1, "none of it says anything about the agent"
 
@@ -212,22 +213,28 @@ async def test_app_that_is_away_is_shown_so_and_waited_for(stage: Stage) -> None
     assert sorted(shop.asked) == ["first", "the end", "wait for the end"]
 
 
-async def test_cancelled_evaluation_is_cancelled_in_the_app_which_cleans_up(stage: Stage) -> None:
+async def test_cancel_reaches_what_runs_in_the_app_and_what_still_waits_for_a_place(stage: Stage) -> None:
     shop = Shop()
-    route = shop.route(Capacity(concurrent=1))
+    shop.suite["cases"] = [case(name, "first", "wait for the end") for name in ("one", "another")]
+    route = shop.route(Capacity(concurrent=1, queued=0))
+
+    async def stands() -> bool:
+        rows = await stage.rows("SELECT contact, record IS NULL AS is_new FROM attempts ORDER BY contact")
+        return [tuple(row.values()) for row in rows] == [("retrying", True), (None, False)]
+
+    async def all_over() -> bool:
+        return not await stage.rows("SELECT id FROM attempts WHERE state <> 'finished'")
+
     async with app_served(route) as url, stage.worker():
         evaluation_id = await begun(stage, url, shop.suite)
-        await until(lambda: has_first_step(stage))
+        await until(stands)
         answer = await stage.http.post(f"{EVALUATIONS}/{evaluation_id}/cancel")
         assert answer.status_code in (200, 202), answer.text
-
-        async def all_over() -> bool:
-            return not await stage.rows("SELECT id FROM attempts WHERE state <> 'finished'")
-
         await until(all_over)
         await route.aclose()
-    assert (await state_of(stage, "waits"))["status"] == "cancelled"
-    assert shop.torn_down == ["waits"]
+    statuses = [row["status"] for row in await stage.rows("SELECT status FROM attempts")]
+    assert statuses == ["cancelled", "cancelled"]
+    assert (shop.asked.count("first"), len(shop.torn_down)) == (1, 1)
 
 
 async def test_app_that_offers_something_else_is_not_asked(stage: Stage) -> None:

@@ -41,7 +41,7 @@ async def store(request: pytest.FixtureRequest, postgres: Open) -> Store:
 
 async def admit(store: Store, attempt_id: str, **given: Any) -> str:
     admission = Admission(attempt_id=attempt_id, order={"attemptId": attempt_id, "n": [1.5, None]}, **given)
-    return await store.admit(admission, most_queued=2)
+    return await store.admit(admission, most_open=2)
 
 
 async def claim(store: Store, most_running: int = 9, lease_s: float = 30.0) -> Claim | None:
@@ -59,10 +59,12 @@ async def test_admission_is_deduplicated_and_bounded(store: Store) -> None:
     assert [await admit(store, name) for name in ("a", "b", "a", "c")] == [
         "admitted", "admitted", "known", "full",
     ]  # fmt: skip
-    assert await store.admit(Admission(attempt_id="a", order={}), most_queued=9) == "differs"
+    assert await store.admit(Admission(attempt_id="a", order={}), most_open=9) == "differs"
     first = await claimed(store)
     assert (first.attempt_id, dict(first.order)) == ("a", {"attemptId": "a", "n": [1.5, None]})
-    assert await admit(store, "c") == "admitted", "what is taken in hand waits no more"
+    assert await admit(store, "c") == "full", "what runs keeps its place"
+    await store.finish(first, {"type": "case-completed"}, None)
+    assert await admit(store, "c") == "admitted"
 
 
 async def test_places_and_locks_are_held_until_the_end(store: Store) -> None:
@@ -70,7 +72,7 @@ async def test_places_and_locks_are_held_until_the_end(store: Store) -> None:
     await admit(store, "b", lock="till")
     first = await claimed(store, most_running=2)
     assert await claim(store, most_running=2) is None, "its lock is taken"
-    await admit(store, "c")
+    await store.admit(Admission(attempt_id="c", order={}), most_open=9)
     await claimed(store, most_running=2)
     await store.finish(first, {"type": "case-completed"}, None)
     assert (await claimed(store, most_running=2)).attempt_id == "b"
@@ -143,7 +145,7 @@ async def test_replicas_share_one_memory_and_never_one_attempt(postgres: Open) -
     assert len({store.instance for store in stores}) == 1
     admissions = [Admission(attempt_id=f"a{n}", order={}) for n in range(12)]
     admitted = await asyncio.gather(
-        *(store.admit(one, most_queued=10) for one in admissions for store in stores)
+        *(store.admit(one, most_open=10) for one in admissions for store in stores)
     )
     assert admitted.count("admitted") == 10
     claims = await asyncio.gather(*(claim(stores[n % 3], most_running=5) for n in range(12)))

@@ -165,10 +165,10 @@ class RemoteApp:
                 lock=case.lock,
                 replay_safe=case.replay_safe,
             ),
-            most_queued=self._capacity.queued,
+            most_open=self._capacity.concurrent + self._capacity.queued,
         )
         if admitted == "full":
-            told = f"{self._capacity.queued:,} attempts wait already."
+            told = f"{self._capacity.concurrent:,} attempts run and {self._capacity.queued:,} wait already."
             raise Declined(503, "full", told, retry_after_s=FULL_RETRY_AFTER_S)
         if admitted == "differs":
             raise Declined(409, "attempt_differs", "The attempt is known, and was another one.")

@@ -51,12 +51,12 @@ class MemoryStore:
     async def close(self) -> None:
         """Nothing to do."""
 
-    async def admit(self, admission: Admission, *, most_queued: int) -> Admitted:
+    async def admit(self, admission: Admission, *, most_open: int) -> Admitted:
         """As `Store.admit`."""
         known = self._kept.get(admission.attempt_id)
         if known:
             return "known" if known.admission.order == admission.order else "differs"
-        if sum(one.state == "queued" for one in self._kept.values()) >= most_queued:
+        if sum(one.state in ("queued", "running") for one in self._kept.values()) >= most_open:
             return "full"
         self._kept[admission.attempt_id] = _Kept(admission)
         return "admitted"

@@ -70,7 +70,9 @@ INSERT INTO parley_evals_instances (namespace, instance) VALUES ($1, $2)
 ON CONFLICT (namespace) DO UPDATE SET namespace = excluded.namespace RETURNING instance
 """
 _KNOWN = "SELECT asked = $3::jsonb FROM parley_evals_attempts WHERE namespace = $1 AND attempt_id = $2"
-_QUEUED = "SELECT count(*) FROM parley_evals_attempts WHERE namespace = $1 AND state = 'queued'"
+_OPEN = """
+SELECT count(*) FROM parley_evals_attempts WHERE namespace = $1 AND state IN ('queued', 'running')
+"""
 _ADMIT = """
 INSERT INTO parley_evals_attempts (namespace, attempt_id, asked, lock, replay_safe)
 VALUES ($1, $2, $3::jsonb, $4, $5)
@@ -184,7 +186,7 @@ class PostgresStore:
         if pool:
             await pool.close()
 
-    async def admit(self, admission: Admission, *, most_queued: int) -> Admitted:
+    async def admit(self, admission: Admission, *, most_open: int) -> Admitted:
         """As `Store.admit`."""
         asked = json.dumps(admission.order)
         async with self._pool.acquire() as connection, connection.transaction():
@@ -193,7 +195,7 @@ class PostgresStore:
             same = await connection.fetchval(_KNOWN, self._namespace, admission.attempt_id, asked)
             if same is not None:
                 return "known" if same else "differs"
-            if await connection.fetchval(_QUEUED, self._namespace) >= most_queued:
+            if await connection.fetchval(_OPEN, self._namespace) >= most_open:
                 return "full"
             await connection.execute(
                 _ADMIT,

@@ -79,8 +79,8 @@ class Store(Protocol):
         """Give back what is held."""
         ...
 
-    async def admit(self, admission: Admission, *, most_queued: int) -> Admitted:
-        """Keep a new attempt unless `most_queued` wait already."""
+    async def admit(self, admission: Admission, *, most_open: int) -> Admitted:
+        """Keep a new attempt unless `most_open` wait or run already."""
         ...
 
     async def claim(self, *, most_running: int, lease_s: float) -> Claim | None:
