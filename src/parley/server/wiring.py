@@ -208,7 +208,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
     remote_player = RemotePlayer(
         database, AppVault(database, keyring), calls, clock, remote_rules_of(settings)
     )
-    apps_player = GradedHere(remote_player, script_judges, clock)
+    apps_player = GradedHere(remote_player, script_judges, clock, watch)
     limits = DirectLimits(
         wall_time_s=settings.run.wall_time_s,
         lease_s=settings.worker.lease_s,
@@ -253,7 +253,7 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
         judges=judges,
         script_judges=script_judges,
         players={"gateway": gateways_player, "app": apps_player},
-        grades=Grades(database, script_judges, GradeRules(per_minute=settings.api.grades_per_minute)),
+        grades=Grades(database, script_judges, GradeRules(per_minute=settings.api.grades_per_minute), watch),
         live_statistics=LiveStatistics(),
         scoring_poke=scoring_poke,
         channel_rules=ChannelRules(keyring, policy),

@@ -16,7 +16,8 @@ from parley.server.attempts.gateway.judge import ChargedJudge
 from parley.server.attempts.playing import Playing
 from parley.server.attempts.ports import Player
 from parley.server.errors import LlmsNotConfigured
-from parley.server.script_judge.judge import ScriptJudges, Seat
+from parley.server.script_judge.judge import ScriptJudges, Seat, watched
+from parley.server.telemetry.watch import UNWATCHED, Watch
 
 _LIMITS: Final = Limits()
 
@@ -24,10 +25,11 @@ _LIMITS: Final = Limits()
 class GradedHere:
     """A player whose attempts leave nothing ungraded that the service was to grade."""
 
-    def __init__(self, player: Player, judges: ScriptJudges, clock: Clock) -> None:
+    def __init__(self, player: Player, judges: ScriptJudges, clock: Clock, watch: Watch = UNWATCHED) -> None:
         self._player = player
         self._judges = judges
         self._clock = clock
+        self._watch = watch
 
     @property
     def resumes(self) -> bool:
@@ -41,7 +43,7 @@ class GradedHere:
         if seat is None or seat.identity != plan.judge or not is_owed(record):
             return record
         grading = Grading(
-            judge=ChargedJudge(self._judges, seat, attempt),
+            judge=ChargedJudge(self._judges, watched(seat, self._watch), attempt),
             clock=self._clock,
             limit_s=_LIMITS.judge_s,
             grace_s=_LIMITS.cleanup_s,

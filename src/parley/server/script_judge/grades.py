@@ -27,8 +27,9 @@ from parley.server.kit.money import ZERO_USD
 from parley.server.llm.prices import Prices, cost_of
 from parley.server.quotas.gate import enter
 from parley.server.script_judge.answer import replied
-from parley.server.script_judge.judge import MOST_S, ScriptJudges, Seat
+from parley.server.script_judge.judge import MOST_S, ScriptJudges, Seat, watched
 from parley.server.script_judge.repository import GradeRepository, delete_older
+from parley.server.telemetry.watch import UNWATCHED, Watch
 
 ROUTE: Final = "/api/v1/evals/grades"
 LEASE_S: Final = MOST_S + 15.0
@@ -77,10 +78,13 @@ class _Held:
 class Grades:
     """Grades for apps that judge by this service."""
 
-    def __init__(self, database: Database, judges: ScriptJudges, rules: GradeRules) -> None:
+    def __init__(
+        self, database: Database, judges: ScriptJudges, rules: GradeRules, watch: Watch = UNWATCHED
+    ) -> None:
         self._database = database
         self._judges = judges
         self._rules = rules
+        self._watch = watch
 
     async def grade(self, caller: Caller, asked: Asked) -> dict[str, Any]:
         """The answer to a request; to a repeat under its key the same, without asking or paying again.
@@ -118,7 +122,7 @@ class Grades:
             return _Held(grade_id=grade_id, token=token, prices=asked.seat.prices, plan=entrant.plan)
 
     async def _asked(self, caller: Caller, asked: Asked, held: _Held) -> dict[str, Any]:
-        judge = self._judges.judge(asked.seat, held.spend)
+        judge = self._judges.judge(watched(asked.seat, self._watch), held.spend)
         try:
             graded = await judge.grade(asked.request, asked.problem)
         except JudgeFault as fault:

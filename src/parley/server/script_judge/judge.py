@@ -32,6 +32,7 @@ from parley.server.kit.ids import new_id
 from parley.server.llm.pool import LlmPool
 from parley.server.llm.prices import Prices
 from parley.server.llm.profiles import ProfileName
+from parley.server.telemetry.watch import Watch
 
 DEFAULT_PROFILE: Final[ProfileName] = "low"
 """Who judges where nobody names a profile."""
@@ -49,6 +50,11 @@ class Seat:
     identity: JudgeIdentity
     speaker: Speaker
     prices: Prices
+
+
+def watched(seat: Seat, watch: Watch) -> Seat:
+    """The same judge, watched."""
+    return replace(seat, speaker=watch.speaker(seat.speaker, "judge", seat.prices, NeverStopped()))
 
 
 class ScriptJudges:
