@@ -61,6 +61,8 @@ def configure_logs(
         logging.getLogger(noisy).handlers.clear()
         logging.getLogger(noisy).propagate = True
     logging.getLogger("uvicorn.access").disabled = True
+    # Two lines a job, of which ours tell the same: who looks for a fault in the queue asks for debug.
+    logging.getLogger("arq.worker").setLevel(logging.DEBUG if level == "debug" else logging.WARNING)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),

@@ -52,7 +52,7 @@ class FakePipeline:
         return len(self._added) + len(self._expiring)
 
     def xadd(self, key: str, fields: dict[bytes, bytes], **_limits: Any) -> None:
-        self._added.append((key, fields[b"m"]))
+        self._added.extend((key, message) for message in fields.values())
 
     def expire(self, key: str, _seconds: int) -> None:
         self._expiring.add(key)

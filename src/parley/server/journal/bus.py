@@ -1,6 +1,7 @@
 """The live bus: what is shown now, from the process that holds a run to those who watch it.
 
-One Redis stream a run. A message is a batch of deltas of the entry that comes next, or a kept entry.
+One Redis stream a run. A message is a batch of deltas of the entry that comes next, or a kept entry; what
+leaves together is one element of the stream, its messages in order.
 The bus may lose anything at any moment: watchers notice a gap by the numbers and read the journal.
 """
 
@@ -18,6 +19,7 @@ import orjson
 from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline
 from redis.exceptions import RedisError
+from redis.typing import EncodableT, FieldT
 
 from parley.engine.events import ENTRY, Delta, Entry, Opened, Shown
 from parley.engine.messages import Part, Reasoning, Refusal, Text, ToolCall, ToolResult
@@ -25,7 +27,7 @@ from parley.server.kit.tasks import end_tasks
 
 FLUSH_S = 0.05
 """How long deltas gather before they leave; below what a reader notices."""
-KEPT_MESSAGES = 500
+KEPT_BATCHES = 500
 """About 25 s of text, so that who joins in the middle of a message sees its beginning."""
 EXPIRE_S = 600
 EXPIRY_MOVED_S = 60.0
@@ -78,11 +80,14 @@ class Publisher:
         pending.deltas.append(delta)
         self._touch(run_id)
 
-    def kept(self, run_id: UUID, seq: int, entry: Entry) -> None:
-        """Send a kept entry. Only call it once the entry is committed."""
+    def kept(self, run_id: UUID, seq: int, entry: Entry, written: bytes | None = None) -> None:
+        """Send a kept entry. Only call it once the entry is committed.
+
+        `written` is the entry as JSON, where the caller has it.
+        """
         pending = self._of(run_id)
         self._close(pending)
-        pending.messages.append(b'{"seq":%d,"entry":%b}' % (seq, ENTRY.dump_json(entry)))
+        pending.messages.append(b'{"seq":%d,"entry":%b}' % (seq, written or ENTRY.dump_json(entry)))
         self._touch(run_id)
 
     def forget(self, run_id: UUID) -> None:
@@ -149,9 +154,9 @@ class Publisher:
         for run_id in dirty:
             pending, key = self._of(run_id), stream_key(self._prefix, run_id)
             self._close(pending)
-            for message in pending.messages:
-                pipeline.xadd(key, {b"m": message}, maxlen=KEPT_MESSAGES, approximate=True)
-            pending.messages = []
+            if pending.messages:
+                pipeline.xadd(key, _fields(pending.messages), maxlen=KEPT_BATCHES, approximate=True)
+                pending.messages = []
             has_ended = run_id in self._ended
             if has_ended or time.monotonic() >= pending.expiry_due_s:
                 pending.expiry_due_s = time.monotonic() + EXPIRY_MOVED_S

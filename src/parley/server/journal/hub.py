@@ -134,7 +134,7 @@ class Hub:
                 self._poke_place = messages[-1][0]
             elif self._places.get(run_id) == places[key]:
                 self._places[run_id] = messages[-1][0]
-                self._offer(run_id, [fields[b"m"] for _, fields in messages])
+                self._offer(run_id, [raw for _, fields in messages for raw in fields.values()])
         if replies:
             await asyncio.sleep(FLUSH_S / 2)
 

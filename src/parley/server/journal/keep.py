@@ -163,15 +163,17 @@ class Journal:
         self._paid: Groups[_Line, Standing] = Groups(partial(self._write, _KEEP_PAID))
         self._free: Groups[_Line, Standing] = Groups(partial(self._write, _KEEP_FREE))
 
-    async def keep(self, lease: Lease, seq: int, entry: Entry, charge: Charge | None) -> Standing:
+    async def keep(
+        self, lease: Lease, seq: int, entry: Entry, charge: Charge | None, written: bytes | None = None
+    ) -> Standing:
         """Keep `entry` as number `seq`. Waits while Postgres is away; raises `LeaseLost`.
 
-        Repeating a call whose answer was lost changes nothing. Raises ValueError for a number that is
-        none: kept, it would make the run unreadable.
+        `written` is the entry as JSON, where the caller has it. Repeating a call whose answer was lost
+        changes nothing. Raises ValueError for a number that is none: kept, it would make the run unreadable.
         """
         if isinstance(entry, Opinion) and not _is_finite(entry):
             raise ValueError("an opinion's numbers must be finite")
-        line = _line(lease, seq, entry, charge)
+        line = _line(lease, seq, entry, charge, written or ENTRY.dump_json(entry))
         return await (self._paid if line.is_paid else self._free).add(lease.account_id, line)
 
     async def _write(self, statement: str, lines: Sequence[_Line]) -> list[Standing | Exception]:
@@ -198,7 +200,7 @@ class Journal:
         return [ENTRY.validate_python(row["body"]) for row in rows]
 
 
-def _line(lease: Lease, seq: int, entry: Entry, charge: Charge | None) -> _Line:
+def _line(lease: Lease, seq: int, entry: Entry, charge: Charge | None, written: bytes) -> _Line:
     amount = charge.amount if charge else Decimal(0)
     usage = charge.usage if charge else Usage(model="")
     values = (
@@ -208,7 +210,7 @@ def _line(lease: Lease, seq: int, entry: Entry, charge: Charge | None) -> _Line:
         seq,
         entry.kind,
         getattr(entry, "turn", 0),
-        ENTRY.dump_json(entry).decode(),
+        written.decode(),
         amount,
         charge.role if charge else None,
         usage.model,

@@ -10,11 +10,11 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from parley.server.accounts.lock import lock_account
+from parley.server.accounts.lock import hold_account
 from parley.server.db.database import Database
 from parley.server.db.session import Session
 
-_ADMIT = text("""
+_ADMIT = """
 WITH slots AS (
     SELECT coalesce(accounts.own_concurrent_runs, plans.concurrent_runs) - (
                SELECT count(*) FROM runs
@@ -34,7 +34,8 @@ WITH slots AS (
 UPDATE runs SET admitted_at = clock_timestamp() FROM next
  WHERE runs.account_id = :account_id AND runs.id = next.id AND runs.state = 'pending'
 RETURNING runs.id
-""")
+"""
+_ADMIT_STRAIGHT = _ADMIT.replace(":account_id", "$1")
 
 # The accounts with waiting runs, one look into the index for each: however long the backlogs are, this
 # reads as many rows as there are such accounts. Those without a free slot are left out, so that they
@@ -68,16 +69,16 @@ SELECT waiting.account_id
 
 async def admit(session: Session, account_id: UUID) -> list[UUID]:
     """Give free slots to the account's oldest pending runs. The caller holds the account's row lock."""
-    rows = await session.execute(_ADMIT, {"account_id": account_id})
+    rows = await session.execute(text(_ADMIT), {"account_id": account_id})
     return sorted(row.id for row in rows)
 
 
 async def admit_next(database: Database, account_id: UUID) -> list[UUID]:
     """After a run has ended: admit what fits now, in a transaction of its own."""
-    async with database.session() as session:
-        if await lock_account(session, account_id) is None:
+    async with database.raw() as connection, connection.transaction():
+        if not await hold_account(connection, account_id):
             return []
-        return await admit(session, account_id)
+        return sorted(row["id"] for row in await connection.fetch(_ADMIT_STRAIGHT, account_id))
 
 
 async def admit_waiting(database: Database, limit: int = 100) -> list[UUID]:

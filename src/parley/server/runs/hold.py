@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from parley.engine.converse import converse
-from parley.engine.events import Ended, Entry, Failure, Opened, Shown, Spent, role_in
+from parley.engine.events import ENTRY, Ended, Entry, Failure, Opened, Shown, Spent, role_in
 from parley.engine.plan import CallHook, Finish, next_step, scope_of
 from parley.engine.ports import Clock, Parties
 from parley.engine.spec import Spec
@@ -95,15 +95,16 @@ class Holding:
         await self._end(Ended(at_ms=self._stores.clock.now_ms(), failure=failure))
 
     async def _keep(self, entry: Entry, tariff: Tariff) -> None:
-        seq = self._state.seq + 1
-        standing = await self._stores.journal.keep(self._lease, seq, entry, tariff.charge(entry))
+        seq, written = self._state.seq + 1, ENTRY.dump_json(entry)
+        charge = tariff.charge(entry)
+        standing = await self._stores.journal.keep(self._lease, seq, entry, charge, written)
         self._guard.standing = standing
         if standing.cancel_requested:
             self._guard.stop(CANCELLED)
         if seq >= self._most_entries:
             self._guard.stop(ENTRY_LIMIT)
         self._state = self._state.after(entry)
-        self._stores.bus.kept(self._lease.run_id, seq, entry)
+        self._stores.bus.kept(self._lease.run_id, seq, entry, written)
 
     async def _end(self, ended: Ended) -> None:
         written = await patiently(lambda: finish(self._stores.database, self._lease, self._state, ended))

@@ -53,9 +53,9 @@ class WatchedBus(Publisher):
             # The run has this task for itself, and the context ends with it.
             context.attach(set_span_in_context(span))
 
-    def kept(self, run_id: UUID, seq: int, entry: Entry) -> None:
+    def kept(self, run_id: UUID, seq: int, entry: Entry, written: bytes | None = None) -> None:
         """Send a kept entry, and note what it tells."""
-        super().kept(run_id, seq, entry)
+        super().kept(run_id, seq, entry, written)
         span = self._spans.get(run_id)
         if isinstance(entry, Ended):
             if self._metrics is not None:
