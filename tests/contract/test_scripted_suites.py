@@ -59,6 +59,8 @@ async def test_script_is_stored_versioned_and_told(
         "name": "Greets",
         "splits": ["smoke"],
     }
+    [listed] = (await client.get(URL, headers=tenant.auth)).json()["data"]
+    assert listed == {name: suite[name] for name in suite.keys() - {"cases", "defaults", "script"}}
     told = suite["script"]
     assert (told["judge"], told["profile"], told["target"]["toolVisibility"]) == ("service", "low", "none")
     same = await client.patch(

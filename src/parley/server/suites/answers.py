@@ -8,25 +8,27 @@ from parley.engine.script.revision import suite_revision
 from parley.engine.script.shapes import Suite
 from parley.server.agentic_tests.schedule import sentence
 from parley.server.db.tables import Suite as SuiteRow
-from parley.server.suites import content
 from parley.server.suites.content import Content, SuiteCase
+from parley.server.suites.repository import Outline
 from parley.server.suites.schemas import CaseReply, SkippedStart, SuiteDetail, SuiteLine
 from parley.server.suites.service import Described
 
 
-def line(row: SuiteRow) -> SuiteLine:
+def line(row: SuiteRow, outline: Outline) -> SuiteLine:
     """A suite in a list."""
-    return SuiteLine(**_facts(row, content.read(row.content)))
+    return SuiteLine(**_facts(row, outline))
 
 
 def detail(described: Described) -> SuiteDetail:
     """A whole suite."""
-    cases = [_case(case, described) for case in described.content.cases]
+    read = described.content
+    cases = [_case(case, described) for case in read.cases]
+    outline = Outline(description=read.description, case_count=len(cases), splits=read.splits)
     return SuiteDetail(
-        **_facts(described.row, described.content),
+        **_facts(described.row, outline),
         cases=cases,
-        script=_script(described.content),
-        defaults=dict(described.content.defaults),
+        script=_script(read),
+        defaults=dict(read.defaults),
     )
 
 
@@ -48,14 +50,14 @@ def _script(read: Content) -> dict[str, Any] | None:
     return {**read.script, "revision": suite_revision(Suite.of_wire(read.script["suite"]))}
 
 
-def _facts(row: SuiteRow, read: Content) -> dict[str, Any]:
+def _facts(row: SuiteRow, outline: Outline) -> dict[str, Any]:
     return {
         "id": row.id,
         "name": row.name,
-        "description": read.description,
+        "description": outline.description,
         "version": row.version,
-        "case_count": len(read.cases),
-        "splits": read.splits,
+        "case_count": outline.case_count,
+        "splits": outline.splits,
         "cron": row.cron,
         "schedule": sentence(row.cron),
         "enabled": row.enabled,

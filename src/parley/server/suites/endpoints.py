@@ -50,7 +50,7 @@ _REFUSED = (PublicKeyRefused, ScopeMissing, NotFound)
 async def list_suites(caller: Reader, session: SessionDep, paging: PagingDep) -> Listing[SuiteLine]:
     """The account's suites, newest first."""
     rows, page = await service.listed(session, caller.scope, paging)
-    return Listing(data=[line(row) for row in rows], page=page)
+    return Listing(data=[line(*row) for row in rows], page=page)
 
 
 @router.post(

@@ -13,6 +13,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from sqlalchemy import Select, Text, bindparam, func, text
+from sqlalchemy.orm import defer
 
 from parley.server.db.repository import Repository
 from parley.server.db.session import Session
@@ -133,6 +134,21 @@ UPDATE suites SET next_run_at = :next_run_at,
  WHERE account_id = :account_id AND id = :id
 """).bindparams(bindparam("reason", type_=Text))
 
+# Contents stay in the database: those with scripts are large. Splits in the order of the cases.
+_OUTLINES = text("""
+SELECT suites.id, suites.content ->> 'description' AS description,
+       jsonb_array_length(cases.all) AS case_count,
+       ARRAY(SELECT split FROM (
+           SELECT splits.split, row_number() OVER (ORDER BY placed.at, splits.at) AS at
+             FROM jsonb_array_elements(cases.all) WITH ORDINALITY AS placed (body, at),
+                  jsonb_array_elements_text(placed.body -> 'splits') WITH ORDINALITY AS splits (split, at)
+       ) AS named GROUP BY split ORDER BY min(at)) AS splits
+  FROM suites CROSS JOIN LATERAL (
+       SELECT (suites.content -> 'cases')
+              || coalesce(suites.content #> '{script,suite,cases}', '[]') AS all) AS cases
+ WHERE suites.account_id = :account_id AND suites.id = ANY(:ids)
+""")
+
 _TEST_NAMES = text("""
 SELECT id, name FROM agentic_tests
  WHERE account_id = :account_id AND id = ANY(:ids) AND deleted_at IS NULL
@@ -179,6 +195,15 @@ class RunEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """What a list tells of a suite's content."""
+
+    description: str | None
+    case_count: int
+    splits: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DueSuite:
     """A suite whose time has come, held to the end of the transaction."""
 
@@ -203,6 +228,18 @@ class SuiteRepository(Repository[Suite]):
         return cast(
             "Suite | None", await self.session.scalar(statement.with_for_update() if lock else statement)
         )
+
+    def listed(self) -> Select[Suite]:
+        """The same without their contents."""
+        return self.live().options(defer(Suite.content, raiseload=True))
+
+    async def outlines(self, account_id: UUID, suite_ids: Sequence[UUID]) -> dict[UUID, Outline]:
+        """What a list tells of the contents of these suites."""
+        rows = await self.session.execute(_OUTLINES, {"account_id": account_id, "ids": list(suite_ids)})
+        return {
+            row.id: Outline(description=row.description, case_count=row.case_count, splits=list(row.splits))
+            for row in rows
+        }
 
     async def test_names(self, account_id: UUID, test_ids: Sequence[UUID]) -> dict[UUID, str]:
         """The names of those of these tests that there are."""

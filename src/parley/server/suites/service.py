@@ -25,7 +25,7 @@ from parley.server.llm.integrated import IntegratedLlms
 from parley.server.outbound.guard import OutboundPolicy
 from parley.server.suites import content
 from parley.server.suites.content import Content
-from parley.server.suites.repository import SuiteRepository
+from parley.server.suites.repository import Outline, SuiteRepository
 from parley.server.suites.schemas import HowToRun, ScriptBody, SimulatedCase, SuiteChange, SuiteCreate
 from parley.server.suites.script import StoredScript, read_script
 
@@ -113,10 +113,14 @@ async def found(session: Session, scope: AccountScope, suite_id: UUID) -> Descri
     return Described(row=row, content=read, names=names)
 
 
-async def listed(session: Session, scope: AccountScope, paging: Paging) -> tuple[Sequence[Suite], PageInfo]:
-    """One page of the account's suites, newest first."""
+async def listed(
+    session: Session, scope: AccountScope, paging: Paging
+) -> tuple[list[tuple[Suite, Outline]], PageInfo]:
+    """One page of the account's suites, newest first, each with what a list tells of its content."""
     suites = SuiteRepository(session, scope)
-    return await suites.page(suites.live(), paging)
+    rows, page = await suites.page(suites.listed(), paging)
+    outlines = await suites.outlines(scope.account_id, [row.id for row in rows])
+    return [(row, outlines[row.id]) for row in rows], page
 
 
 def defaults_of(given: HowToRun) -> dict[str, Any]:
