@@ -30,6 +30,8 @@ class Desk:
 
     folder: Path
     environment: dict[str, str]
+    slug: str
+    """Of the demo's gateway."""
 
     def run(self, code: str, **extra: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -61,7 +63,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
         for page in ("tests-as-code.md", "ci-github.md"):
             for name, text in re.findall(r"<!-- file: (\S+) -->" + FENCED, read(page), flags=re.DOTALL):
                 (folder / name).write_text(text.replace("my-agent:0000", slug))
-        yield Desk(folder, {"PATH": path, "HOME": str(folder), "COLUMNS": "100"})
+        yield Desk(folder, {"PATH": path, "HOME": str(folder), "COLUMNS": "100"}, slug)
     finally:
         stop(stack)
 
@@ -105,6 +107,25 @@ def test_a_plain_shell_decides(desk: Desk) -> None:
     ran = desk.run(worse)
     assert (ran.returncode, "bad: " in ran.stdout) == (1, True), ran.stderr
     assert desk.run(code.replace("A return is free", "No such")).returncode == 2
+
+
+def test_a_suite_is_run_compared_and_scheduled(desk: Desk) -> None:
+    desk.follow("parley tests push tests.yaml --yes")
+    make, over_http, other_gateway, by_the_clock = executed("suites.md")
+    told = desk.follow(
+        f"""
+        BASE=$(jq -r .url .parley/dev.json) KEY=$(jq -r .private_key .parley/dev.json)
+        of() {{ curl -sS "$BASE/api/v1/$1" -H "Authorization: Bearer $KEY" | jq -r "$2"; }}
+        TEST=$(of agentic-tests '.data[] | select(.name == "A return is free") | .id')
+        {make}
+        SUITE=$(of suites '.data[0].id')
+        {over_http}
+        {other_gateway.replace("my-agent:0000", desk.slug)}
+        {by_the_clock}
+        """
+    )
+    assert '"passed":true' in told, "the gate over HTTP"
+    assert '"cron":"30 5 * * mon-fri"' in told
 
 
 def test_the_workflow_of_github_runs_as_it_stands(desk: Desk) -> None:
