@@ -53,7 +53,10 @@ class DatabaseSettings(Group):
         default=3.0, gt=0, le=60, description="Wait for a new connection, seconds."
     )
     statement_timeout_s: float = Field(
-        default=15.0, gt=0, le=600, description="Longest statement, seconds. Not sent in pooler mode."
+        default=15.0,
+        gt=0,
+        le=600,
+        description="Longest statement, and pause within a transaction, seconds. Not sent in pooler mode.",
     )
     pooler_mode: bool = Field(
         default=False,

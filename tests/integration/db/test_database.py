@@ -285,7 +285,9 @@ async def test_sessions_ended_by_the_server_are_replaced(database: Database, cab
         assert await connection.fetchval("SELECT 7") == 7
 
 
-@pytest.mark.parametrize("state", ["25006", "40001", "40P01", "53100", "53300", "57014", "57P03", "58030"])
+@pytest.mark.parametrize(
+    "state", ["25006", "25P03", "40001", "40P01", "53100", "53300", "57014", "57P03", "58030"]
+)
 async def test_what_passes_by_itself_is_a_database_away(database: Database, state: str) -> None:
     """A failover, a deadlock, a full disk, a slow statement: nothing that a run should end for."""
     raising = f"DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '{state}'; END $$"

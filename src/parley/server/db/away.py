@@ -7,6 +7,7 @@ from sqlalchemy import exc
 
 _AWAY_STATES = (
     "08",  # connection faults
+    "25P03",  # silent within a transaction for too long: paused, or behind a dead network
     "25006",  # a standby, or a server that fails over: it reads and does not write
     "40001",  # lost against another transaction; the same work may succeed when it is done again
     "40P01",  # the same: a deadlock

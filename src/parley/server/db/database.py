@@ -148,10 +148,12 @@ class Database:
     def _server_settings(self) -> dict[str, str]:
         if self._options.pooler_mode:
             return {}
+        longest_ms = str(int(self._options.statement_timeout_s * 1000))
         return {
             "application_name": self._options.application_name,
-            "statement_timeout": str(int(self._options.statement_timeout_s * 1000)),
-            "idle_in_transaction_session_timeout": "60000",
+            "statement_timeout": longest_ms,
+            # Who falls silent within a transaction is lost, and would lock a run and its account meanwhile.
+            "idle_in_transaction_session_timeout": longest_ms,
             "jit": "off",
         }
 
