@@ -9,9 +9,14 @@ from typing import Any
 
 import pytest
 
+from parley.engine.chat.pieces import Usage
+from parley.server.attempts import claim as claims
+from parley.server.attempts import keep
+from parley.server.attempts.keep import Charge, LeaseLost
 from parley.server.config import ProfileSettings
+from parley.server.kit.ids import new_id
 from parley.server.llm.demo import CallTool, Hang, Rule, Say
-from tests.integration.suites.scene import EVALUATIONS, URL, begin, ended, make_tests, plays, results
+from tests.integration.suites.scene import EVALUATIONS, URL, begin, ended, make_tests, plays, results, tick_of
 from tests.integration.suites.script_scene import SUITE, agent_plays, target_of
 from tests.receivers import receiving, says
 from tests.stage import PATIENCE_S, Stage, until
@@ -74,6 +79,29 @@ async def test_every_inference_is_charged_once_and_costs_stand_apart(stage: Stag
         ("rated", 5),
         ("rated", 0),
     ]
+
+
+async def test_charge_whose_answer_was_lost_is_made_once_and_only_under_the_lease(stage: Stage) -> None:
+    suite = await make_script(stage, case("one", "Go."))
+    await begin(stage, suite)
+    await tick_of(stage.services).once()
+    database = stage.services.database
+    assert await claims.claim(database, 5, 30, "w", ["app"]) == []
+    [held] = await claims.claim(database, 5, 30, "w", ["gateway"])
+    assert await claims.claim(database, 5, 30, "w", ["gateway"]) == []
+    usage = Usage(model="assistant", prompt_tokens=3, completion_tokens=2)
+    charge = Charge(amount=Decimal("0.25"), role="assistant", usage=usage)
+    first = await keep.charge(database, held, 1, charge)
+    assert await keep.charge(database, held, 1, charge) == first
+    lost = dataclasses.replace(held, token=new_id())
+    for work in (keep.charge(database, lost, 2, charge), keep.keep(database, lost, None, cursor=1)):
+        with pytest.raises(LeaseLost):
+            await work
+    assert await keep.renew(database, [held, lost], 30) == {held.attempt_id}
+    [row] = await stage.rows("SELECT charged, last_charge, cursor FROM attempts")
+    assert row == {"charged": Decimal("0.25"), "last_charge": 1, "cursor": 0}
+    [entry] = await stage.rows("SELECT source_id, seq, amount FROM ledger WHERE source = 'evaluation'")
+    assert entry == {"source_id": held.attempt_id, "seq": 1, "amount": Decimal("-0.25")}
 
 
 async def test_lost_worker_leaves_its_evidence_and_replays_only_what_is_safe(stage: Stage) -> None:
