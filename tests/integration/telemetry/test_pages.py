@@ -11,9 +11,10 @@ from pydantic import SecretStr
 
 from parley.server.api.operators_app import create_operators_app
 from parley.server.config import DatabaseSettings, RedisSettings, TelemetrySettings
-from parley.server.llm.demo import Hang, Rule
+from parley.server.llm.demo import Hang, Rule, Say
 from parley.server.telemetry import backlog
 from tests.factories.accounts import bearer
+from tests.factories.datasets import make_dataset, post, result, start_run
 from tests.integration.telemetry.conftest import TOKEN, Page, scrape
 from tests.stage import Stage, StageWorker, until
 
@@ -56,6 +57,17 @@ async def test_run_is_counted_by_outcome_with_its_inferences_tokens_and_cost(sta
     )
     assert page.value("parley_tokens_total", role="assistant", kind="prompt") == charged["tokens"]
     assert page.value("parley_inference_cost_usd_total", role="assistant") > 0
+
+
+async def test_judge_of_a_posted_result_is_counted_like_any_other(stage: Stage) -> None:
+    stage.play(Rule((Say("Hm."), Say('{"reasoning": "It answers.", "rating": 8}')), part="judge"))
+    run_id = await start_run(stage.http, await make_dataset(stage.http, 1))
+    async with stage.worker() as worker:
+        await post(stage.http, run_id, [result("q0")], wait=10)
+        page = await worker_page(worker)
+    assert page.value("parley_inferences_total", role="judge", outcome="answered") == 2
+    assert page.value("parley_tokens_total", role="judge", kind="completion") > 0
+    assert page.value("parley_inference_cost_usd_total", role="judge") > 0
 
 
 async def test_faults_and_stops_of_inferences_are_told_apart(stage: Stage) -> None:
