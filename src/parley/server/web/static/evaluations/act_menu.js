@@ -17,7 +17,12 @@ const SCOPE = "evaluations:write";
 export function Acts({ evaluation, reload }) {
   if (isOpen(evaluation)) return html`<${Cancel} evaluation=${evaluation} reload=${reload} />`;
   return html`${evaluation.state === "completed" && html`<${Pin} evaluation=${evaluation} reload=${reload} />`}
-    ${evaluation.kind === "custom" && html`<${Regrade} evaluation=${evaluation} />`}`;
+    ${canBeJudgedAgain(evaluation) && html`<${Regrade} evaluation=${evaluation} />`}`;
+}
+
+/** Posted answers, and conversations; what was scripted is not judged again. */
+function canBeJudgedAgain({ kind, grading }) {
+  return kind === "custom" || grading.kinds?.includes("simulated");
 }
 
 function Pin({ evaluation, reload }) {
@@ -74,13 +79,13 @@ function RegradeDialog({ evaluation, onClose }) {
     begin();
   };
   return html`<${Dialog} title="Judge again" onClose=${onClose}>
-    <p>The stored answers are judged by another grader, as a new evaluation. This one stays as it is.</p>
+    <p>What the agent said is judged by another grader, as a new evaluation. This one stays as it is.</p>
     <form class="form" noValidate onSubmit=${submit}>
       ${isWhole(error) && html`<${Failure} error=${error} />`}
       <${SelectField} label="Judge's profile" value=${profile} options=${PROFILES} onChange=${setProfile} problem=${problemOf(error, "profile")} />
-      <${SelectField} label="Votes" value=${votes} options=${VOTES} onChange=${setVotes} problem=${problemOf(error, "votes")} />
-      <${NumberField} label="Pass mark" value=${mark} min=${0} max=${10} step="any" placeholder=${evaluation.pass_rating}
-        onChange=${setMark} problem=${problemOf(error, "pass_rating")} />
+      ${evaluation.kind === "custom" && html`<${SelectField} label="Votes" value=${votes} options=${VOTES} onChange=${setVotes} problem=${problemOf(error, "votes")} />
+        <${NumberField} label="Pass mark" value=${mark} min=${0} max=${10} step="any" placeholder=${evaluation.pass_rating}
+          onChange=${setMark} problem=${problemOf(error, "pass_rating")} />`}
       <${TextArea} label="Criteria" value=${criteria} hint="Empty: as before." onChange=${setCriteria} problem=${problemOf(error, "criteria")} />
       <div class="dialog-actions"><${Button} onClick=${onClose}>Not now<//>
         <${Button} kind="primary" type="submit" isBusy=${isBusy}>Judge again<//></div>
