@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
@@ -11,7 +12,15 @@ from fastapi import FastAPI
 
 from parley.engine.script.protocol import Manifest
 from parley.engine.script.record import JudgeIdentity
-from parley.sdk.evals import Capacity, Evals, EvalsMisconfigured, MemoryStore, Pause, function_agent
+from parley.sdk.evals import (
+    Capacity,
+    Evals,
+    EvalsMisconfigured,
+    HostTimes,
+    MemoryStore,
+    Pause,
+    function_agent,
+)
 from tests.unit.sdk_evals.remote.stage import AUTH, KEY, QUICK, asked, plan_of, served
 from tests.unit.sdk_evals.stage import Lenient, pausing, resuming, step, suite
 
@@ -259,6 +268,17 @@ async def test_app_that_ends_leaves_errors_not_cancels() -> None:
     assert stored
     last = stored.events[-1][1]["attempt"]
     assert (last["status"], last["errors"][-1]["code"]) == ("error", "app_stopped")
+
+
+async def test_agent_that_holds_up_the_loop_for_longer_than_a_lease_keeps_its_attempt() -> None:
+    async def rude(_turn: Any) -> str:
+        time.sleep(0.3)  # noqa: ASYNC251 - what customers' code does
+        return "Done."
+
+    evals = evals_of(rude)
+    times = HostTimes(lease_s=0.1, renew_s=0.02, close_s=2)
+    async with served(evals.asgi(service_key=KEY, times=times)) as service:
+        assert (await service.played(plan_of(evals))).status == "passed"
 
 
 async def test_events_are_read_from_any_cursor_and_waited_for() -> None:

@@ -1,4 +1,4 @@
-"""Plays admitted attempts: takes them in hand, holds them while they last, and ends what others lost."""
+"""Plays admitted attempts: takes them in hand, and holds them while they last."""
 
 from __future__ import annotations
 
@@ -6,21 +6,14 @@ import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
 
-from parley.engine.script.attempt import play
-from parley.engine.script.draft import AttemptDraft, AttemptPlan
-from parley.engine.script.following import broken_off
-from parley.engine.script.protocol import AttemptRequest, Capacity, RouteError
-from parley.engine.script.record import AttemptRecord, ErrorRecord, StepRecord
+from parley.engine.script.protocol import Capacity
 from parley.engine.script.work import Stopping
 from parley.sdk.evals.clock import SystemClock
-from parley.sdk.evals.remote.offer import Judges, Offer, Refusal
-from parley.sdk.evals.remote.store import Claim, LeaseLost, Store
-from parley.sdk.evals.remote.telling import StoreLost, Writer
+from parley.sdk.evals.remote.carrying import Carrier
+from parley.sdk.evals.remote.offer import Offer
+from parley.sdk.evals.remote.store import Claim, Store
 
-PAGE_EVENTS: Final = 200
-PAGE_BYTES: Final = 8_000_000
 _LOG = logging.getLogger("parley.evals")
 
 
@@ -56,17 +49,17 @@ class Host:
     """One for each process. Its tasks begin with the first `start` and end with `close`."""
 
     def __init__(self, offer: Offer, store: Store, capacity: Capacity, times: HostTimes) -> None:
-        self._offer = offer
         self._store = store
         self._capacity = capacity
         self._times = times
-        self._judges = Judges(offer)
+        self._carrier = Carrier(offer, store)
         self._clock = SystemClock()
         self._wake = asyncio.Event()
         self._news = asyncio.Event()
         self._held: dict[str, tuple[Claim, Stopping]] = {}
         self._playing: set[asyncio.Task[None]] = set()
         self._tasks: list[asyncio.Task[None]] = []
+        self._renewed_s = self._clock.monotonic_s()
         self._is_closing = False
 
     def start(self) -> None:
@@ -90,6 +83,8 @@ class Host:
     async def close(self) -> None:
         """Take nothing more in hand; stop and clean up what is played, which ends as error."""
         self._is_closing = True
+        self._wake.set()
+        await asyncio.wait(self._tasks[:1], timeout=self._times.close_s)
         for _claim, stopping in self._held.values():
             stopping.request()
         if self._playing:
@@ -97,7 +92,7 @@ class Host:
         for task in (*self._tasks, *self._playing):
             task.cancel()
         await asyncio.gather(*self._tasks, *self._playing, return_exceptions=True)
-        await self._judges.close()
+        await self._carrier.close()
 
     # Tasks
 
@@ -113,6 +108,9 @@ class Host:
 
     async def _take_one(self) -> bool:
         try:
+            if self._clock.monotonic_s() - self._renewed_s > self._times.lease_s / 2:
+                # The loop was held up: hold on to what is ours before looking for what others lost.
+                await self._renew_held()
             claim = await self._store.claim(
                 most_running=self._capacity.concurrent, lease_s=self._times.lease_s
             )
@@ -143,83 +141,31 @@ class Host:
                     await self._store.forget(ended_s_ago=self._times.keep_s)
             except Exception as error:
                 _LOG.warning("The store of attempts failed: %s", type(error).__name__)
+                self._give_up_if_lapsed()
 
     async def _renew_held(self) -> None:
         if not self._held:
+            self._renewed_s = self._clock.monotonic_s()
             return
         tokens = {attempt_id: claim.token for attempt_id, (claim, _) in self._held.items()}
+        asked_s = self._clock.monotonic_s()
         for attempt_id, hold in (await self._store.renew(tokens, lease_s=self._times.lease_s)).items():
             found = self._held.get(attempt_id)
             if hold != "held" and found and found[0].token == tokens[attempt_id]:
                 found[1].request()
+        self._renewed_s = asked_s
 
-    # One attempt
+    def _give_up_if_lapsed(self) -> None:
+        """Stop what others may have in hand by now, because the store was away for longer than a lease."""
+        if self._clock.monotonic_s() - self._renewed_s > self._times.lease_s:
+            for _claim, stopping in self._held.values():
+                stopping.request()
 
     async def _carry_out(self, claim: Claim, stopping: Stopping) -> None:
-        writer = Writer(self._store, claim, stopping, self._tell)
         try:
-            await self._end(claim, stopping, writer)
-        except (LeaseLost, StoreLost):
-            _LOG.warning("The attempt %s was lost to this process.", claim.attempt_id)
+            await self._carrier.carry_out(claim, stopping, self._tell, lambda: self._is_closing)
         finally:
             self._held.pop(claim.attempt_id, None)
-            await writer.close()
-
-    async def _end(self, claim: Claim, stopping: Stopping, writer: Writer) -> None:
-        try:
-            plan = self._offer.plan_of(AttemptRequest.of_wire(dict(claim.order)))
-            if claim.duty == "lost":
-                await self._end_lost(claim, plan, writer)
-            elif claim.duty == "cancel":
-                await writer.finish(self._not_begun(plan))
-            else:
-                judge = await self._judges.pinned(plan.judge)
-                record = await play(plan, self._offer.around(judge, stopping), writer.hear)
-                await writer.finish(self._as_it_ended(record))
-        except Refusal as refusal:
-            await writer.refuse(refusal.error)
-        except (LeaseLost, StoreLost):
-            raise
-        except Exception:
-            _LOG.exception("The attempt %s could not be played.", claim.attempt_id)
-            told = "The app could not play the attempt; its log says why."
-            await writer.refuse(RouteError(code="host_failed", message=told))
-
-    def _as_it_ended(self, record: AttemptRecord) -> AttemptRecord:
-        """A stop that nobody but the end of the app wished for is an error, not a cancel."""
-        if not self._is_closing or record.status != "cancelled":
-            return record
-        error = ErrorRecord(phase="execute", code="app_stopped", message="The app was stopped meanwhile.")
-        return record.model_copy(update={"status": "error", "errors": (*record.errors, error)})
-
-    def _not_begun(self, plan: AttemptPlan) -> AttemptRecord:
-        draft = AttemptDraft(plan=plan, started_at=self._clock.now_ms(), began_s=0.0, is_cancelled=True)
-        return draft.record(0.0)
-
-    async def _end_lost(self, claim: Claim, plan: AttemptPlan, writer: Writer) -> None:
-        """Another process began it and is gone: never played again, and kept with what was observed."""
-        told = "The process that played the attempt is gone."
-        started_at, steps = await self._observed(claim)
-        if started_at is None:
-            await writer.refuse(RouteError(code="lease_lost", message=told))
-            return
-        error = ErrorRecord(phase="execute", code="lease_lost", message=told)
-        await writer.finish(broken_off(plan, steps, error, started_at, self._clock.now_ms()))
-
-    async def _observed(self, claim: Claim) -> tuple[int | None, list[StepRecord]]:
-        started_at: int | None = None
-        cursor = 0
-        steps: list[StepRecord] = []
-        while True:
-            page = await self._store.read(claim.attempt_id, cursor, most=PAGE_EVENTS, max_bytes=PAGE_BYTES)
-            if page is None or not page.events:
-                return started_at, steps
-            cursor = page.events[-1][0]
-            for _, event in page.events:
-                if event["type"] == "case-started":
-                    started_at, steps = int(event["at"]), []
-                if event["type"] == "step-completed":
-                    steps.append(StepRecord.of_wire(event["step"]))
 
     def _tell(self) -> None:
         news, self._news = self._news, asyncio.Event()
