@@ -33,10 +33,13 @@ FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
     "--disable-sync",
+    # The popups of the address bar are pages, drawn anew for each tab. What follows them is Playwright's own list,
+    # whose place this flag takes.
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,"
+    "AimEnabled,AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsFirstBalancedModeAutoEnable,"
+    "HttpsUpgrades,LensOverlay,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,PaintHolding,"
+    "PreconnectToSearch,ThirdPartyStoragePartitioning",
 )
 TIMEOUT_S = 180
 """Of a test with a browser, on a busy machine."""
