@@ -37,9 +37,8 @@ async def charge_judge(
     total = sum((each.amount for each in spent), Decimal(0))
     account.balance -= total
     of_source = (LedgerEntry.account_id == account_id, LedgerEntry.source_id == source_id)
-    last: int = await session.scalar(
-        select(func.coalesce(func.max(LedgerEntry.seq), 0)).where(*of_source, LedgerEntry.source == source)
-    )
+    highest = select(func.max(LedgerEntry.seq)).where(*of_source, LedgerEntry.source == source)
+    last = await session.scalar(highest) or 0
     session.add_all(
         LedgerEntry(
             account_id=account_id,
