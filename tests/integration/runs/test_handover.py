@@ -60,7 +60,7 @@ async def assert_sound(stage: Stage, path: str) -> None:
 async def test_worker_that_stops_in_mid_inference_hands_over_at_once(stage: Stage, part: str) -> None:
     wanted = await undisturbed(stage, **FIELDS)
     stage.llms.reset()
-    stage.llms.configure(gap_ms=5)
+    stage.llms.configure(gap_ms=15)
     async with stage.worker() as first:
         path = await stage.start(await stage.make_test(**FIELDS))
         await until(lambda: stage.llms.stats.by_llm.get(part) == 2)
