@@ -96,13 +96,18 @@ async def test_each_result_is_kept_once_and_judged_once(stage: Stage, cases: int
     odd = len(range(0, len(everything), EVERY_ODD))
     [told] = await stage.rows(_TOLD)
     assert told["rows"] == told["keys"] == told["places"] == len(everything)
-    assert (told["rated"], told["skipped"], told["zero"]) == (len(everything) - odd, odd, 0)
+    counts = (told["rated"], told["skipped"], told["zero"])
+    assert counts == (len(everything) - odd, odd, 0), await stage.rows(_SKIPPED)
     assert (told["charges"], told["charged"]) == (len(everything) - odd + 3 * odd, len(everything))
     assert told["cost"] == told["ledger"] == told["of_evaluation"]
     statistics = (await stage.http.get(f"{PLANE}/runs/{run_id}")).json()["liveStatistics"]
     assert (statistics["ratedCount"], statistics["averageRating"]) == (len(everything) - odd, 8)
 
 
+_SKIPPED = """
+SELECT error->>'type' AS type, error->>'message' AS message, count(*) FROM case_results
+ WHERE status = 'skipped' GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 5
+"""
 _TOLD = """
 SELECT count(*) AS rows, count(DISTINCT idempotency_key) AS keys,
        count(DISTINCT (case_id, repetition)) AS places,

@@ -147,7 +147,9 @@ class Scorer:
         self._more_waits = len(claimed) == free
         if self._more_waits:
             await self._poke.give()  # others may have room
-        found = await works.read(self._database, [held for held in claimed if not held.is_worn_out])
+        wanted = [held for held in claimed if not held.is_worn_out]
+        # A claim that is dropped counts as a lost scorer, and three of those skip a result.
+        found = await patiently(lambda: works.read(self._database, wanted))
         for held in claimed:
             one = _Open(held, found.get(held.result_id))
             task = asyncio.create_task(self._score(one), name=f"score-{held.result_id}")
