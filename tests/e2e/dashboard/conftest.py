@@ -29,17 +29,30 @@ from tests.e2e.dashboard.seen import NARROW as NARROW
 from tests.e2e.dashboard.seen import WIDE, Seen
 from tests.stage import PATIENCE_S, Stage, hurried, open_stage
 
+_WITHOUT = (
+    # The popups of the address bar are pages, and drawn anew for each tab.
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+    # These are Playwright's own, whose place the flag takes.
+    "AimEnabled",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "ThirdPartyStoragePartitioning",
+)
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
     "--disable-sync",
-    # The popups of the address bar are pages, drawn anew for each tab. What follows them is Playwright's own list,
-    # whose place this flag takes.
-    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,"
-    "AimEnabled,AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsFirstBalancedModeAutoEnable,"
-    "HttpsUpgrades,LensOverlay,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,PaintHolding,"
-    "PreconnectToSearch,ThirdPartyStoragePartitioning",
+    f"--disable-features={','.join(_WITHOUT)}",
 )
 TIMEOUT_S = 180
 """Of a test with a browser, on a busy machine."""
