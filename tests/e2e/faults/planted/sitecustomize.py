@@ -21,8 +21,10 @@ def _charge_outside_the_entry() -> None:
     """
     keep_all = keep.Journal.keep
 
-    async def keep_then_charge(journal: Any, lease: Any, seq: int, entry: Any, charge: Any) -> Any:
-        standing = await keep_all(journal, lease, seq, entry, None)
+    async def keep_then_charge(
+        journal: Any, lease: Any, seq: int, entry: Any, charge: Any, *rest: Any
+    ) -> Any:
+        standing = await keep_all(journal, lease, seq, entry, None, *rest)
         if charge is not None:
             await asyncio.sleep(0.5)
             values = (lease.account_id, lease.run_id, seq, charge.amount, charge.role, charge.usage.model)
