@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
-import shutil
 import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -25,35 +23,10 @@ from playwright.async_api import Browser, BrowserContext, async_playwright, expe
 
 from parley.engine.chat import retry
 from parley.server.config import Settings
-from tests.e2e.dashboard.seen import NARROW as NARROW
+from tests.e2e.dashboard.chromium import FLAGS, chromium
 from tests.e2e.dashboard.seen import WIDE, Seen
 from tests.stage import PATIENCE_S, Stage, hurried, open_stage
 
-_WITHOUT = (
-    # The popups of the address bar are pages, and drawn anew for each tab.
-    "WebUIOmniboxPopup",
-    "WebUIOmniboxAimPopup",
-    # These are Playwright's own, whose place the flag takes.
-    "AimEnabled",
-    "AvoidUnnecessaryBeforeUnloadCheckSync",
-    "DestroyProfileOnBrowserClose",
-    "HttpsFirstBalancedModeAutoEnable",
-    "HttpsUpgrades",
-    "LensOverlay",
-    "MediaRouter",
-    "NetworkTimeServiceQuerying",
-    "OptimizationHints",
-    "PaintHolding",
-    "PreconnectToSearch",
-    "ThirdPartyStoragePartitioning",
-)
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-sync",
-    f"--disable-features={','.join(_WITHOUT)}",
-)
 TIMEOUT_S = 180
 """Of a test with a browser, on a busy machine."""
 expect.set_options(timeout=20_000)
@@ -67,12 +40,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(TIMEOUT_S))
-
-
-def chromium() -> str | None:
-    """Where Chromium is."""
-    given = os.environ.get("PARLEY_TEST_CHROMIUM")
-    return given or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
