@@ -6,49 +6,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from uuid import UUID
 
-import asyncpg
-
 from parley.engine.ports import Stop
 from parley.server.conversation.guard import ConversationGuard
-from parley.server.db.database import Database
-from parley.server.journal.keep import Charge, Standing, patiently
-
-# As for the entries of runs: the account's row first, and once (see `journal.keep`).
-_PAY = """
-WITH account AS (
-    UPDATE accounts SET balance = accounts.balance - $4 FROM direct_calls
-     WHERE accounts.id = $1 AND direct_calls.account_id = $1 AND direct_calls.id = $2
-       AND direct_calls.last_seq < $3
-    RETURNING accounts.id, accounts.balance, accounts.status, accounts.plan
-)"""
-
-_LOOK = """
-WITH account AS (
-    SELECT id, balance, status, plan FROM accounts WHERE id = $1
-)"""
-
-_SETTLE = """, call AS (
-    UPDATE direct_calls SET last_seq = $3, cost = cost + $4, state = coalesce($5, state),
-                            outcome = CASE WHEN state = 'running' THEN $6 ELSE outcome END,
-                            error_code = CASE WHEN state = 'running' THEN $7 ELSE error_code END,
-                            updated_at = now(),
-                            finished_at = CASE WHEN $5 IS NULL THEN finished_at
-                                               ELSE coalesce(finished_at, now()) END
-      FROM account
-     WHERE direct_calls.account_id = account.id AND direct_calls.id = $2 AND last_seq < $3
-    RETURNING direct_calls.account_id, direct_calls.id, direct_calls.state = 'running' AS open
-), charge AS (
-    INSERT INTO ledger (account_id, source, source_id, seq, amount, role, llm,
-                        prompt_tokens, cached_prompt_tokens, completion_tokens, estimated)
-    SELECT call.account_id, 'direct', call.id, spent.seq, -spent.amount, spent.role, spent.llm,
-           spent.prompt, spent.cached, spent.completion, spent.estimated
-      FROM call, unnest($8::int[], $9::numeric[], $10::text[], $11::text[], $12::bigint[], $13::bigint[],
-                        $14::bigint[], $15::bool[])
-                 AS spent(seq, amount, role, llm, prompt, cached, completion, estimated)
-)
-SELECT account.balance, account.status = 'active' AS active, plans.metered, call.open
-  FROM account JOIN call ON true JOIN plans ON plans.code = account.plan
-"""
+from parley.server.direct.settlements import Settlements
+from parley.server.journal.keep import Charge, Standing
 
 SLOT_LOST = Stop(code="shutdown", message="The service lost hold of this evaluation; start it again.")
 
@@ -65,7 +26,7 @@ class CallEnd:
 class DirectAccount:
     """The running account of one direct evaluation."""
 
-    database: Database
+    settlements: Settlements
     account_id: UUID
     call_id: UUID
     seq: int = 0
@@ -89,7 +50,7 @@ class DirectAccount:
         if end is not None:
             self.seq += 1
         values = self._values(end)
-        row = await patiently(lambda: self._write(values))
+        row = await self.settlements.add(values)
         self._open.clear()
         if row is None:
             return None
@@ -100,11 +61,6 @@ class DirectAccount:
             metered=row["metered"],
             cancel_requested=False,
         )
-
-    async def _write(self, values: tuple[object, ...]) -> asyncpg.Record | None:
-        async with self.database.raw() as connection:
-            amount = values[3]
-            return await connection.fetchrow((_PAY if amount else _LOOK) + _SETTLE, *values)
 
     def _values(self, end: CallEnd | None) -> tuple[object, ...]:
         charges = [charge for _, charge in self._open]

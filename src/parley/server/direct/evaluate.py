@@ -24,6 +24,7 @@ from parley.server.conversation.texts import with_texts
 from parley.server.db.database import Database
 from parley.server.definitions.snapshot import Snapshot, spec_of
 from parley.server.direct.account import SLOT_LOST, CallEnd, DirectAccount, DirectGuard
+from parley.server.direct.settlements import Settlements
 from parley.server.direct.slots import close_lapsed, renew_slots
 from parley.server.errors import DatabaseAway
 from parley.server.journal.keep import Standing
@@ -83,6 +84,7 @@ class DirectEvaluations:
         """`noted` is told of every end."""
         self._noted = noted
         self._database = database
+        self._settlements = Settlements(database)
         self._maker = maker
         self._hooks = hooks
         self._resources = resources
@@ -120,7 +122,7 @@ class DirectEvaluations:
 
         Raises `TargetGone` and `ResourceUnavailable`; then the slot is free again and nothing is charged.
         """
-        account = DirectAccount(self._database, order.account_id, order.call_id)
+        account = DirectAccount(self._settlements, order.account_id, order.call_id)
         guard = DirectGuard(order.standing, account)
         try:
             snapshot = await with_texts(order.snapshot, self._resources)

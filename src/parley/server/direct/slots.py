@@ -24,10 +24,8 @@ RETURNING id
 
 _RENEW = """
 UPDATE direct_calls SET lease_until = now() + make_interval(secs => $3)
-  FROM unnest($1::uuid[], $2::uuid[]) AS held(account_id, id)
- WHERE direct_calls.account_id = held.account_id AND direct_calls.id = held.id
-   AND direct_calls.state = 'running'
-RETURNING direct_calls.id
+ WHERE account_id = $1 AND id = $2 AND state = 'running'
+RETURNING id
 """
 
 _CLOSE_LAPSED = """
@@ -50,9 +48,13 @@ async def take_slot(connection: RawConnection, scope: AccountScope, slots: int, 
 
 
 async def renew_slots(database: Database, held: Sequence[tuple[UUID, UUID]], lease_s: float) -> set[UUID]:
-    """Renew the leases of these (account, call); the ids of those that are still open."""
+    """Renew the leases of these (account, call) in one transaction; the ids of those that are still open.
+
+    In the order in which groups of settlements lock calls, so that neither waits for the other.
+    """
+    leases = [(account_id, call_id, lease_s) for account_id, call_id in sorted(held)]
     async with database.raw() as connection:
-        rows = await connection.fetch(_RENEW, [one for one, _ in held], [one for _, one in held], lease_s)
+        rows = await connection.fetchmany(_RENEW, leases)
     return {row["id"] for row in rows}
 
 
