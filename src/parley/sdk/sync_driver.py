@@ -6,7 +6,7 @@ import contextlib
 import random
 import time
 from collections.abc import Generator, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import httpx
 
@@ -15,13 +15,15 @@ from parley.sdk.bounded import BoundedAnswer
 from parley.sdk.call import Call
 from parley.sdk.connection import Connection
 from parley.sdk.errors import ServiceUnreachable, StreamBroken, UnexpectedAnswer
-from parley.sdk.events import Event
 from parley.sdk.paging import Page, following
 from parley.sdk.patience import Patience
 from parley.sdk.requests import client_settings, request_of, stream_request
 from parley.sdk.retries import RetryPolicy
 from parley.sdk.unreachable import why
 from parley.sdk.watching import Stream, Watch
+
+if TYPE_CHECKING:
+    from parley.sdk.events import Event
 
 T = TypeVar("T")
 

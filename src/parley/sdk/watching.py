@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from parley.sdk.call import NO_BODY, Method
 from parley.sdk.errors import StreamBroken
-from parley.sdk.events import Event, read_event
 from parley.sdk.frames import FrameReader
 from parley.sdk.retries import RetryPolicy
+
+if TYPE_CHECKING:
+    from parley.sdk.events import Event
 
 SILENCE_S = 60.0
 """Without a byte for so long the connection is dead: the service sends a comment at least every 30 s."""
@@ -30,6 +33,10 @@ class Watch:
     """One reader of one stream, over as many connections as it takes."""
 
     def __init__(self, stream: Stream, policy: RetryPolicy) -> None:
+        # Who reads no stream does not pay for the many kinds of events.
+        from parley.sdk.events import read_event
+
+        self._read = read_event
         self._stream = stream
         self._policy = policy
         self._last_id = stream.last_event_id
@@ -50,7 +57,7 @@ class Watch:
     def feed(self, chunk: bytes) -> Iterator[Event]:
         """The events that end within `chunk`; none behind the last one."""
         for message in self._frames.feed(chunk):
-            event = read_event(message)
+            event = self._read(message)
             self._last_id = event.id or self._last_id
             self._breaks = 0
             self.is_over = event.is_last

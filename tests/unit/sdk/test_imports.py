@@ -45,7 +45,7 @@ def test_the_blocking_client_loads_no_models_and_no_event_loop() -> None:
     loaded = loaded_by("from parley.sdk import Client, ParleyError, RetryPolicy")
     ours = {name.removeprefix("parley.sdk.") for name in loaded if name.startswith("parley.sdk.")}
     assert ours <= {
-        *("answering", "bounded", "call", "client", "connection", "errors", "events", "frames", "groups"),
+        *("answering", "bounded", "call", "client", "connection", "errors", "frames", "groups"),
         *("paging", "patience", "requests", "retries", "sync_driver", "unreachable", "watching"),
     }
     beyond = loaded - loaded_by("import httpx, pydantic")
