@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -39,30 +40,37 @@ class FakeRedis:
 class FakePipeline:
     def __init__(self, redis: FakeRedis) -> None:
         self._redis = redis
-        self._added: list[tuple[str, bytes]] = []
-        self._expiring: set[str] = set()
+        self._commands: list[Callable[[], object]] = []
 
     async def __aenter__(self) -> FakePipeline:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._added.clear()
+        self._commands.clear()
 
     def __len__(self) -> int:
-        return len(self._added) + len(self._expiring)
+        return len(self._commands)
 
-    def xadd(self, key: str, fields: dict[bytes, bytes], **_limits: Any) -> None:
-        self._added.extend((key, message) for message in fields.values())
+    def xadd(self, key: str, fields: dict[bytes, bytes], *, nomkstream: bool, **_limits: Any) -> None:
+        def add() -> bytes | None:
+            if nomkstream and key not in self._redis.streams:
+                return None
+            self._redis.streams.setdefault(key, []).extend(fields.values())
+            return b"1-1"
+
+        self._commands.append(add)
 
     def expire(self, key: str, _seconds: int) -> None:
-        self._expiring.add(key)
+        def move() -> bool:
+            self._redis.expiring.add(key)
+            return True
 
-    async def execute(self) -> None:
+        self._commands.append(move)
+
+    async def execute(self) -> list[object]:
         if self._redis.is_away:
             raise RedisAway("away")
-        for key, message in self._added:
-            self._redis.streams.setdefault(key, []).append(message)
-        self._redis.expiring |= self._expiring
+        return [command() for command in self._commands]
 
 
 async def at_once(_seconds: float) -> None:
@@ -206,6 +214,21 @@ async def test_expiry_that_was_not_heard_is_said_again(monkeypatch: pytest.Monke
     await bus.flush()
     assert bus.redis.expiring == {key}
     assert not bus.publisher._runs
+
+
+async def test_stream_that_is_gone_is_made_anew_with_an_expiry() -> None:
+    bus = Bus()
+    bus.show(1, OPENED)
+    await bus.flush()
+    bus.redis.streams.clear()
+    bus.redis.expiring.clear()
+    bus.show(1, user("a"))
+    await bus.flush()
+    assert not bus.redis.streams, "nothing is made that would stay for ever"
+    bus.show(1, user("b"))
+    await bus.flush()
+    assert [m.deltas for m in bus.messages()] == [(user("a"),), (user("b"),)], "nothing is lost"
+    assert bus.redis.expiring == set(bus.redis.streams)
 
 
 async def test_conversation_over_the_bus_is_told_alike() -> None:

@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import orjson
@@ -48,6 +48,10 @@ class _Pending:
     deltas: list[Delta] = field(default_factory=list)
     messages: list[bytes] = field(default_factory=list)
     expiry_due_s: float = 0.0
+
+
+_Sent: TypeAlias = tuple[UUID, list[bytes]]
+"""The run of a command, and the messages it carries."""
 
 
 class Publisher:
@@ -130,15 +134,26 @@ class Publisher:
 
     async def _flush(self) -> None:
         async with self._redis.pipeline(transaction=False) as pipeline:
-            ended = self._fill(pipeline)
+            ended, sent = self._fill(pipeline)
             if not len(pipeline):
                 return
             try:
-                await pipeline.execute()
+                replies = await pipeline.execute()
             except (RedisError, OSError) as error:
                 _log.warning("live bus away, watchers read the journal: %s", type(error).__name__)
                 self._owe_expiry(ended)
                 await asyncio.sleep(1.0)
+            else:
+                self._send_again(sent, replies)
+
+    def _send_again(self, sent: Sequence[_Sent], replies: Sequence[object]) -> None:
+        """Make anew the streams that are gone, for Redis was emptied: with an expiry, like every new one."""
+        for (run_id, messages), reply in zip(sent, replies, strict=True):
+            if reply is None:
+                pending = self._of(run_id)
+                pending.expiry_due_s = 0.0
+                pending.messages[:0] = messages
+                self._touch(run_id)
 
     def _owe_expiry(self, ended: Sequence[UUID]) -> None:
         """Say again when streams expire: a Redis that was emptied meanwhile would keep them for ever."""
@@ -147,25 +162,33 @@ class Publisher:
         for run_id in ended:
             self.forget(run_id)
 
-    def _fill(self, pipeline: Pipeline) -> list[UUID]:
-        """Fill in what waits; the runs that have ended with it."""
+    def _fill(self, pipeline: Pipeline) -> tuple[list[UUID], list[_Sent]]:
+        """Fill in what waits; the runs that have ended with it, and what each command carries.
+
+        Only what also sets the expiry makes a stream.
+        """
         dirty, self._dirty = self._dirty, set()
-        ended = []
+        ended: list[UUID] = []
+        sent: list[_Sent] = []
         for run_id in dirty:
             pending, key = self._of(run_id), stream_key(self._prefix, run_id)
             self._close(pending)
-            if pending.messages:
-                pipeline.xadd(key, _fields(pending.messages), maxlen=KEPT_BATCHES, approximate=True)
-                pending.messages = []
             has_ended = run_id in self._ended
-            if has_ended or time.monotonic() >= pending.expiry_due_s:
+            is_due = has_ended or time.monotonic() >= pending.expiry_due_s
+            if pending.messages:
+                fields = _fields(pending.messages)
+                pipeline.xadd(key, fields, maxlen=KEPT_BATCHES, approximate=True, nomkstream=not is_due)
+                sent.append((run_id, pending.messages))
+                pending.messages = []
+            if is_due:
                 pending.expiry_due_s = time.monotonic() + EXPIRY_MOVED_S
                 pipeline.expire(key, EXPIRE_S)
+                sent.append((run_id, []))
             if has_ended:
                 self._ended.discard(run_id)
                 del self._runs[run_id]
                 ended.append(run_id)
-        return ended
+        return ended, sent
 
 
 def _fields(messages: Sequence[bytes]) -> dict[FieldT, EncodableT]:
