@@ -50,7 +50,7 @@ async def send(http: httpx.AsyncClient, run_id: str, batch: Sequence[Any], patie
         try:
             async with asyncio.timeout(patience_s):
                 answer = await http.post(f"{PLANE}/runs/{run_id}/results?wait=0", json=body)
-        except TimeoutError:
+        except (TimeoutError, httpx.TransportError):  # cut off, by us or by the wire: it is sent again
             patience_s = 120
             continue
         if answer.status_code == 503:  # a crowded service says so, and a pipeline sends the batch again
