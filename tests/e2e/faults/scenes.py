@@ -32,8 +32,8 @@ SCENES: Final[Mapping[str, Order]] = {
         conversations=30,
     ),
     "again-and-kill": _scene(
-        Fault(at_s=3, kind="queue-repeats", target="redis", for_s=1.5),
-        *(Fault(at_s=5, kind="kill", target=worker, for_s=0.2) for worker in WORKERS),
+        Fault(at_s=2.5, kind="queue-repeats", target="redis", for_s=4),
+        *(Fault(at_s=6.6, kind="kill", target=worker, for_s=0.2) for worker in WORKERS),
         conversations=20,
     ),
     "deploy": _scene(
