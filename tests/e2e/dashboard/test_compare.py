@@ -157,7 +157,7 @@ HALF_AN_HOUR_AGO = """() => {
   return new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
 }"""
 PURE = """async ({ name, calls }) => {
-  const base = document.querySelector('link[rel=stylesheet]').href.split('/styles/')[0];
+  const base = document.querySelector('link[rel=stylesheet]').href.split('/styles.css')[0];
   const module = await import(`${base}/compare/${name}.js`);
   return calls.map(([does, ...given]) => module[does](...given));
 }"""

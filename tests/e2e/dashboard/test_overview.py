@@ -52,7 +52,13 @@ async def test_broken_recovered_open_and_due_tests_are_told_of(dashboard: Seen, 
 
 
 async def test_span_stands_in_the_address(dashboard: Seen) -> None:
+    asked: list[str] = []
+    dashboard.page.on("request", lambda one: asked.append(one.url) if "/api/" in one.url else None)
     await dashboard.open("/")
+    await dashboard.page.get_by_text("$0.00").first.wait_for()
+    # What the page asks for before its modules are there is what they want, to the letter.
+    assert await dashboard.page.evaluate("asked.size") == 0
+    assert len(asked) == len(set(asked)) == 5
     await dashboard.page.get_by_role("link", name="30 days").click()
     await dashboard.page.get_by_text("over the last 30 days").wait_for()
     await dashboard.page.reload()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from parley.server.web.assets import ENTRY, FOLDER, IMPORTS, Assets
+from parley.server.web.assets import ENTRY, FIRST_STYLES, FOLDER, IMPORTS, SHEET, Assets
 
 VENDOR: list[dict[str, Any]] = json.loads((FOLDER / "vendor" / "VENDOR.json").read_text())
 HEAVIEST = 150_000
@@ -40,7 +40,7 @@ def test_every_file_of_others_is_accounted_for() -> None:
 
 
 def modules(assets: Assets) -> list[str]:
-    return [path for path in assets.paths if path.endswith(".js") and path != "early.js"]
+    return [path for path in assets.paths if path.endswith(".js")]
 
 
 def test_every_import_leads_to_a_file(assets: Assets) -> None:
@@ -77,27 +77,48 @@ def test_version_changes_with_any_file(tmp_path: Path) -> None:
             (tmp_path / name).write_text(text)
         return Assets(tmp_path).version
 
-    for name in ("index.html", "app.js"):
+    for name in ("index.html", "app.js", "early.js"):
         (tmp_path / name).write_text("1")
     first = Assets(tmp_path).version
     assert version(**{"app.js": "2"}) != first
     assert version(**{"app.js": "1"}) == first
     assert version(**{"index.html": "2"}) != first
-    assert version(**{"index.html": "1", "b.js": ""}) != first
+    assert version(**{"index.html": "1", "early.js": "2"}) != first
+    assert version(**{"early.js": "1", "b.js": ""}) != first
 
 
 def test_only_scripts_styles_and_drawings_are_served(assets: Assets) -> None:
     assert {Path(path).suffix for path in assets.paths} == {".js", ".css", ".svg"}
-    for path in ("index.html", "vendor/VENDOR.json", "../assets.py", "/etc/passwd", ""):
+    for path in (
+        "index.html",
+        "early.js",
+        "styles/base.css",
+        "vendor/VENDOR.json",
+        "../assets.py",
+        "/etc/passwd",
+        "",
+    ):
         assert assets.find(path) is None
+
+
+def test_sheet_holds_every_style_the_plain_ones_first(assets: Assets) -> None:
+    sheet = assets.find(SHEET)
+    assert sheet is not None
+    text = sheet.content.decode()
+    places = [text.index((FOLDER / path).read_text().strip()) for path in FIRST_STYLES]
+    assert places == sorted(places)
+    for path in (FOLDER / "styles" / "pages").iterdir():
+        assert text.index(path.read_text().strip()) > places[-1]
 
 
 def test_page_names_what_its_policy_admits(assets: Assets) -> None:
     page = assets.page_at("/tests").content.decode()
-    [inline] = re.findall(r"<script type=\"importmap\">(.*?)</script>", page, flags=re.DOTALL)
-    digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
-    assert f"'sha256-{digest}'" in assets.policy
-    assert json.loads(inline)["imports"].keys() == IMPORTS.keys()
+    inline = re.findall(r"<script(?: type=\"importmap\")?>(.*?)</script>", page, flags=re.DOTALL)
+    for script in inline:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in assets.policy
+    assert len(inline) == assets.policy.count("'sha256-") == 2
+    assert json.loads(inline[0])["imports"].keys() == IMPORTS.keys()
     assert "unsafe" not in assets.policy
     assert page.index("importmap") < page.index("modulepreload")
     assert "{static}" not in page
@@ -152,8 +173,7 @@ def test_no_page_is_heavier_than_promised(assets: Assets) -> None:
         found = [assets.find(path) for path in paths]
         return sum(len(one.pressed or one.content) for one in found if one is not None)
 
-    frame = {*assets.needed_by(ENTRY), "early.js", "icon.svg"}
-    frame |= {path for path in assets.paths if path.endswith(".css")}
+    frame = {*assets.needed_by(ENTRY), SHEET, "icon.svg"}
     charts = {"vendor/uplot.js"}
     for page in (path for path in assets.paths if path.startswith("pages/")):
         assert weight(frame | charts | set(assets.needed_by(page))) < HEAVIEST, page

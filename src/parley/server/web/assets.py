@@ -1,7 +1,8 @@
 """The dashboard's files, read once, each with its pressed twin, under an address that changes with them.
 
 Everything is served from `/static/<version>/`, where the version is a hash over all files: a browser may keep
-a file for good, and never mixes files of two releases. There is no build step: what is written is served.
+a file for good, and never mixes files of two releases. There is no build step: what is written is served, the
+styles as one sheet, and `early.js` within the page, as a first view would wait for each of these files.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ IMPORTS: Final = {
 """What modules may import by name."""
 ENTRY: Final = "app.js"
 ROUTES: Final = "routes.js"
+EARLY: Final = "early.js"
+SHEET: Final = "styles.css"
 FIRST_STYLES: Final = ("styles/tokens.css", "styles/base.css", "styles/components.css", "vendor/uplot.css")
 """In this order; the styles of single pages follow in the order of their names."""
 
@@ -74,9 +77,12 @@ class Assets:
 
     def __init__(self, folder: Path = FOLDER) -> None:
         """Read them. Files of other kinds than scripts, styles and drawings are not served."""
-        found = (path for path in sorted(folder.rglob("*")) if path.suffix in _SERVED)
-        assets = (Asset(path.relative_to(folder).as_posix(), path.read_bytes()) for path in found)
-        self._assets = {asset.path: asset for asset in assets}
+        found = [path for path in sorted(folder.rglob("*")) if path.suffix in _SERVED]
+        files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+        self._early = files.pop(EARLY).decode()
+        sheets = {path: files.pop(path) for path in list(files) if path.endswith(".css")}
+        files[SHEET] = b"\n".join(sheets[path] for path in sorted(sheets, key=_place_of_sheet))
+        self._assets = {path: Asset(path, content) for path, content in files.items()}
         self._shell = (folder / "index.html").read_text(encoding="utf-8")
         self._pages: dict[str | None, Asset] = {}
 
@@ -92,7 +98,7 @@ class Assets:
     @cached_property
     def version(self) -> str:
         """A hash over names and contents."""
-        whole = hashlib.sha256(self._shell.encode())
+        whole = hashlib.sha256(self._shell.encode() + b"\0" + self._early.encode())
         for asset in self._assets.values():
             whole.update(asset.path.encode() + b"\0" + asset.content + b"\0")
         return whole.hexdigest()[:16]
@@ -114,14 +120,14 @@ class Assets:
         return self._pages[module]
 
     def _filled(self, module: str | None) -> bytes:
-        styles = [path for path in self._assets if path.startswith("styles/pages/")]
         # What a page imports is named here, so that no module waits for the one that asks for it.
         modules = dict.fromkeys([*self.needed_by(ENTRY), *(self.needed_by(module) if module else ())])
-        links = [_link("stylesheet", self.address(path)) for path in (*FIRST_STYLES, *styles)]
+        links = [_link("stylesheet", self.address(SHEET))]
         links += [_link("modulepreload", self.address(path)) for path in modules]
         filled = (
             self._shell.replace("<!-- links -->", "\n    ".join(links))
             .replace("<!-- import map -->", f'<script type="importmap">{self.import_map}</script>')
+            .replace("<!-- early -->", f"<script>{self._early}</script>")
             .replace("{static}", f"{PREFIX}/{self.version}")
         )
         return filled.encode()
@@ -136,13 +142,13 @@ class Assets:
 
     @cached_property
     def policy(self) -> str:
-        """The page's content security policy: our own files and the import map, nothing else, no markup from
-        texts."""
-        digest = base64.b64encode(hashlib.sha256(self.import_map.encode()).digest()).decode()
+        """The page's content security policy: our own files, the two inline scripts, nothing else, no markup
+        from texts."""
+        inline = " ".join(map(_hash_source, (self.import_map, self._early)))
         return "; ".join(
             (
                 "default-src 'none'",
-                f"script-src 'self' 'sha256-{digest}'",
+                f"script-src 'self' {inline}",
                 "style-src 'self'",
                 "img-src 'self' data:",
                 "connect-src 'self'",
@@ -176,6 +182,16 @@ def _leads_to(pattern: str, address: str) -> bool:
     return len(wanted) == len(given) and all(
         part == other or part.startswith(":") for part, other in zip(wanted, given, strict=True)
     )
+
+
+def _place_of_sheet(path: str) -> tuple[int, str]:
+    """Tokens and plain elements before what builds on them, then the pages by name."""
+    return (FIRST_STYLES.index(path) if path in FIRST_STYLES else len(FIRST_STYLES), path)
+
+
+def _hash_source(text: str) -> str:
+    """How a policy names an inline script."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _link(relation: str, address: str) -> str:

@@ -32,14 +32,25 @@ export function address(path, query = {}) {
   return `/api/v1${path}${text ? `?${text}` : ""}`;
 }
 
+/** The answer to what early.js has asked for already, the first time it is wanted; else nothing. */
+function askedEarly(method, href) {
+  const answer = method === "GET" ? globalThis.asked.get(href) : null;
+  globalThis.asked.delete(href);
+  return answer;
+}
+
+/** Forget what was asked early: somebody else may speak now. */
+export const forgetAsked = () => globalThis.asked.clear();
+
 /** Ask the API. Gives `{data, message, page, headers}`; throws `ApiError`, and AbortError when aborted. */
 export async function request(method, path, { query, body, headers = {}, signal } = {}) {
   const sent = { "X-Parley-Client": "dashboard", ...headers };
   if (body !== undefined) sent["Content-Type"] ??= "application/json";
   const payload = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
-  let answer;
+  const href = address(path, query);
+  let answer = await askedEarly(method, href);
   try {
-    answer = await fetch(address(path, query), { method, headers: sent, body: payload, signal });
+    answer ??= await fetch(href, { method, headers: sent, body: payload, signal });
   } catch (fault) {
     if (fault.name === "AbortError") throw fault;
     throw new ApiError(0, {
@@ -51,7 +62,7 @@ export async function request(method, path, { query, body, headers = {}, signal 
 }
 
 /** What an answer of the API says; throws `ApiError`. */
-export async function readAnswer(answer) {
+async function readAnswer(answer) {
   const isJson = answer.headers.get("Content-Type")?.startsWith("application/json");
   const content = isJson ? await answer.json() : { data: await answer.text() };
   if (answer.ok) return { ...content, headers: answer.headers };

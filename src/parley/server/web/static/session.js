@@ -1,6 +1,6 @@
 // Who is signed in, in this browser. Other tabs are told, because they share the cookie.
 import { computed, signal } from "@preact/signals";
-import { del, get, post, put, readAnswer } from "./api.js";
+import { del, forgetAsked, get, post, put } from "./api.js";
 
 /** The browser's sessions; null until they are known. */
 export const sessions = signal(null);
@@ -10,12 +10,10 @@ export const current = computed(() => sessions.value?.find((one) => one.is_curre
 const others = new BroadcastChannel("parley-session");
 others.onmessage = () => location.reload();
 
-/** Read who is signed in; the first time, from the request that was begun before the modules were there. */
+/** Read who is signed in. */
 export async function loadSessions() {
-  const begun = globalThis.sessionsAsked;
-  globalThis.sessionsAsked = null;
-  const answer = await begun;
-  sessions.value = (answer ? await readAnswer(answer) : await get("/session")).data;
+  sessions.value = (await get("/session")).data;
+  if (!current.value) forgetAsked();
 }
 
 async function changed(asked) {

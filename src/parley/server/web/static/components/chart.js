@@ -2,6 +2,9 @@
 import { useEffect, useRef } from "preact/hooks";
 import { html } from "../html.js";
 
+// On its way as soon as there may be a chart, before its data are there; a fault is told when it is drawn.
+import("uplot").catch(() => {});
+
 const SYSTEM = matchMedia("(prefers-color-scheme: dark)");
 
 /** A colour of the tokens, as a canvas wants it. */
