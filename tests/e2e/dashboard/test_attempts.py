@@ -131,7 +131,7 @@ async def test_scripted_suite_is_written_and_a_part_of_it_run(dashboard: Seen, s
     made = await stage.read(f"/api/v1/evaluations/{page.url.rsplit('/', 1)[1]}")
     assert (made["case_count"], made["grading"]["cases"]) == (1, ["second"])
 
-    await page.get_by_role("link", name="Suites").click()
+    await page.get_by_role("navigation", name="Evaluations").get_by_role("link", name="Suites").click()
     await page.get_by_role("link", name="Scripted", exact=True).click()
     await page.get_by_role("link", name="Edit").click()
     await expect(page.get_by_role("textbox", name="Cases")).to_have_value(re.compile('"id": "second"'))

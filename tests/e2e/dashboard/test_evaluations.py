@@ -33,7 +33,7 @@ async def test_account_without_evaluations_is_told_what_to_do_first(dashboard: S
     await dashboard.open("/evaluations")
     await page.get_by_role("heading", name="No evaluation yet").wait_for()
     await dashboard.looks_accessible()
-    await page.get_by_role("link", name="Gates").click()
+    await page.get_by_role("navigation", name="Evaluations").get_by_role("link", name="Gates").click()
     await page.get_by_role("heading", name="No gate is recorded yet").wait_for()
     await dashboard.looks_accessible()
 
