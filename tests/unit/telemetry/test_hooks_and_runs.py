@@ -89,6 +89,7 @@ def claimed(*, taken_over: bool) -> Claimed:
         definition={},
         seed=1,
         external_user_id=None,
+        last_seq=0,
         age_s=0.0,
         taken_over=taken_over,
         standing=STANDING,

@@ -70,13 +70,15 @@ SELECT id FROM (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """A run that this worker holds now. `age_s` is the time since its start, `multiplier` the plan's."""
+    """A run that this worker holds now. `age_s` is the time since its start, `multiplier` the plan's;
+    `last_seq` the number of its last entry, 0 if it has none."""
 
     lease: Lease
     test_id: UUID
     definition: dict[str, Any]
     seed: int
     external_user_id: str | None
+    last_seq: int
     age_s: float
     taken_over: bool
     standing: Standing
@@ -96,6 +98,7 @@ async def claim(database: Database, run_id: UUID, lease_s: float) -> Claimed | N
         definition=row["definition"],
         seed=row["seed"],
         external_user_id=row["external_user_id"],
+        last_seq=row["last_seq"],
         age_s=row["age_s"],
         taken_over=row["taken_over"],
         multiplier=row["multiplier"],

@@ -63,9 +63,10 @@ class Holding:
 
     async def carry_out(self, preparation: Preparation) -> bool:
         """Carry the run to its end. False if it was handed over instead."""
-        journal = self._stores.journal
-        kept = await patiently(lambda: journal.read(self._lease.account_id, self._lease.run_id))
-        self._state = fold(kept)
+        if self._claimed.last_seq:
+            journal = self._stores.journal
+            kept = await patiently(lambda: journal.read(self._lease.account_id, self._lease.run_id))
+            self._state = fold(kept)
         prepared = await patiently(lambda: preparation.prepare(self._claimed, self._guard))
         if isinstance(prepared, Ended):
             await self._end(prepared)
