@@ -68,6 +68,13 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
         stop(stack)
 
 
+@pytest.fixture
+def pushed(desk: Desk) -> Desk:
+    """The tests of the files are there, whichever tests of this page came before."""
+    desk.follow("parley tests push tests.yaml --yes")
+    return desk
+
+
 def read(page: str) -> str:
     return (HOW_TO / page).read_text()
 
@@ -92,27 +99,26 @@ def test_definitions_are_pushed_and_pulled(desk: Desk) -> None:
     assert "A return is free" in (desk.folder / "pulled.yaml").read_text()
 
 
-def test_the_clients_do_what_the_page_says(desk: Desk) -> None:
+def test_the_clients_do_what_the_page_says(pushed: Desk) -> None:
     blocking, awaited = executed("sdk.md")
-    told = desk.follow(blocking)
+    told = pushed.follow(blocking)
     assert re.search(r"^  judged 0\.\d+$", told, re.MULTILINE)
     assert re.search(r"^(success|loss|incomplete)$", told, re.MULTILINE)
-    assert "Exchange a tent succeeded" in desk.follow(awaited)
+    assert "Exchange a tent succeeded" in pushed.follow(awaited)
 
 
-def test_a_plain_shell_decides(desk: Desk) -> None:
+def test_a_plain_shell_decides(pushed: Desk) -> None:
     [code] = executed("ci-shell.md")
-    assert "good: success" in desk.follow(code)
+    assert "good: success" in pushed.follow(code)
     worse = code.replace("A return is free", "No promise beyond 30 days")
-    ran = desk.run(worse)
+    ran = pushed.run(worse)
     assert (ran.returncode, "bad: " in ran.stdout) == (1, True), ran.stderr
-    assert desk.run(code.replace("A return is free", "No such")).returncode == 2
+    assert pushed.run(code.replace("A return is free", "No such")).returncode == 2
 
 
-def test_a_suite_is_run_compared_and_scheduled(desk: Desk) -> None:
-    desk.follow("parley tests push tests.yaml --yes")
+def test_a_suite_is_run_compared_and_scheduled(pushed: Desk) -> None:
     make, over_http, other_gateway, by_the_clock = executed("suites.md")
-    told = desk.follow(
+    told = pushed.follow(
         f"""
         BASE=$(jq -r .url .parley/dev.json) KEY=$(jq -r .private_key .parley/dev.json)
         of() {{ curl -sS "$BASE/api/v1/$1" -H "Authorization: Bearer $KEY" | jq -r "$2"; }}
@@ -120,7 +126,7 @@ def test_a_suite_is_run_compared_and_scheduled(desk: Desk) -> None:
         {make}
         SUITE=$(of suites '.data[0].id')
         {over_http}
-        {other_gateway.replace("my-agent:0000", desk.slug)}
+        {other_gateway.replace("my-agent:0000", pushed.slug)}
         {by_the_clock}
         """
     )
@@ -144,8 +150,8 @@ def test_the_workflow_of_github_runs_as_it_stands(desk: Desk) -> None:
     assert parsed(desk, "reports/run.xml")[0].get("failures") == "0"
 
 
-def test_a_red_step_of_github_is_an_annotation(desk: Desk) -> None:
-    ran = desk.run('parley run "No promise beyond 30 days"', GITHUB_ACTIONS="true")
+def test_a_red_step_of_github_is_an_annotation(pushed: Desk) -> None:
+    ran = pushed.run('parley run "No promise beyond 30 days"', GITHUB_ACTIONS="true")
     assert ran.returncode == 1
     assert "::error title=parley%3A No promise beyond 30 days::" in ran.stderr
 

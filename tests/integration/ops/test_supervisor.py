@@ -1,8 +1,10 @@
+import contextlib
 import os
 import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,12 +25,17 @@ def program(folder: Path, name: str, script: str, patience_s: float = 5.0) -> Pr
     )
 
 
-def watched(supervisor: Supervisor, *programs: Program, restart: bool = False) -> list[Child]:
+def watched(
+    supervisor: Supervisor,
+    *programs: Program,
+    restart: bool = False,
+    until: Callable[[], bool] = lambda: False,
+) -> list[Child]:
     """Run them under the supervisor until something ends that."""
     children: list[Child] = []
     with supervisor.running():
         children += [supervisor.start(one, restart=restart) for one in programs]
-        supervisor.watch(timeout_s=20)
+        supervisor.watch(until, timeout_s=20)
     return children
 
 
@@ -77,6 +84,17 @@ def test_a_one_time_program_may_end_well_but_not_badly(tmp_path: Path) -> None:
         supervisor.run_once(program(tmp_path, "good", "pass"), 10)
         with pytest.raises(LocalStackError, match=r"bad ended with exit code 1(.|\n)*no table"):
             supervisor.run_once(program(tmp_path, "bad", "raise SystemExit('no table')"), 10)
+
+
+def test_a_stop_request_that_was_swallowed_where_it_struck_still_counts(tmp_path: Path) -> None:
+    def ask_in_a_place_that_swallows() -> bool:
+        with contextlib.suppress(StopRequested):
+            signal.raise_signal(signal.SIGTERM)
+        return False
+
+    child = program(tmp_path, "child", OBEDIENT)
+    with pytest.raises(StopRequested, match="SIGTERM"):
+        watched(Supervisor(lambda _line: None), child, until=ask_in_a_place_that_swallows)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -32,6 +32,8 @@ class Supervisor:
         self._children: list[Child] = []
         self._restarts: dict[str, deque[float]] = {}
         self._stopping = False
+        self._request: str | None = None
+        """The signal that asked to stop."""
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -72,9 +74,13 @@ class Supervisor:
     def watch(
         self, until: Callable[[], bool] = lambda: False, timeout_s: float = math.inf, what: str = ""
     ) -> None:
-        """Wait for `until`. Raises `LocalStackError` when a child dies, or `what` takes too long."""
+        """Wait for `until`. Raises `LocalStackError` when a child dies, or `what` takes too long;
+        `StopRequested` when somebody asks to stop, or has asked."""
         deadline = time.monotonic() + timeout_s
         while not until():
+            if self._request:
+                # What is raised in the middle of a fork is swallowed there.
+                raise StopRequested(self._request)
             for child in tuple(self._children):
                 if (code := child.exit_code()) is not None:
                     self._died(child, code)
@@ -107,7 +113,8 @@ class Supervisor:
                 child.force()
             return
         self._stopping = True
-        raise StopRequested(signal.Signals(number).name)
+        self._request = signal.Signals(number).name
+        raise StopRequested(self._request)
 
     def _stop_all(self) -> None:
         """Everything that serves together; then, one by one, what it rests on."""
