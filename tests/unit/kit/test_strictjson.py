@@ -55,3 +55,10 @@ def test_deep_values_are_read_to_the_bound() -> None:
     assert strictjson.read(deepest)
     with pytest.raises(strictjson.UnreadableJsonError, match="deeper"):
         strictjson.read(b"[" + deepest + b"]")
+
+
+def test_values_are_counted() -> None:
+    most = b"[" + b",".join([b"1"] * (strictjson.MAX_VALUES - 1)) + b"]"
+    assert len(strictjson.read(most)) == strictjson.MAX_VALUES - 1
+    with pytest.raises(strictjson.UnreadableJsonError, match="1,000,000 values"):
+        strictjson.read(most[:-1] + b",{}]")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
-from parley.engine.script.recheck_run import run_inconsistencies
+from parley.engine.script import recheck
+from parley.engine.script.reading import problems_of
+from parley.engine.script.recheck_run import MOST_TOLD, run_inconsistencies
 from parley.engine.script.record import RunRecord
 from parley.sdk.evals import Evals
 
@@ -74,3 +77,51 @@ def test_lie_is_found(path: str, value: Any, problem: str, told: dict[str, Any])
     inner[last] = told["attempts"][1]["attemptId"] if value == "{attempts.1.attemptId}" else value
 
     assert problem in found(told)
+
+
+async def test_long_values_are_cut_and_problems_end_somewhere() -> None:
+    """A name of megabytes that every attempt is held against would make gigabytes of problems."""
+    evals = Evals(agent=agent, suites=[SUITE], judge=Kind())
+    told = (await evals.run(repetitions=60)).wire()
+    told["judge"] = {"id": "x" * 100_000, "versionHash": "y", "location": "app"}
+
+    problems = run_inconsistencies(RunRecord.of_wire(told))
+
+    assert len(problems) == MOST_TOLD
+    assert max(len(one.problem) for one in problems) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("quotes", "words", "problem"),
+    [(51, "It was sent.", "more than 50 quotes"), (50, "sent " * 2_000, "too large for the quotes")],
+)
+async def test_quotes_are_looked_up_within_bounds(
+    quotes: int, words: str, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recheck, "MOST_LOOKED_THROUGH_CHARS", 1_000_000)
+
+    async def talker(_turn: Any) -> str:
+        return words
+
+    told = (await Evals(agent=talker, suites=[SUITE], judge=Kind()).run()).wire()
+    criterion = told["attempts"][0]["steps"][0]["criteria"][0]
+    criterion["quotes"] = [{"text": "sent", "found": True}] * quotes
+    assert problem in found(told)
+
+
+@pytest.mark.parametrize("name", ["runId", "attempts.0.attemptId", "attempts.0.sessionId"])
+def test_ids_fit_an_index(told: dict[str, Any], name: str) -> None:
+    *path, last = name.split(".")
+    place: Any = told
+    for step in path:
+        place = place[int(step) if step.isdigit() else step]
+    place[last] = "x" * 257
+    with pytest.raises(ValidationError):
+        RunRecord.of_wire(told)
+
+
+def test_nonsense_is_counted_and_not_listed() -> None:
+    with pytest.raises(ValidationError) as caught:
+        RunRecord.of_wire({"attempts": [1] * 20_000})
+    [problem] = problems_of(caught.value, RunRecord)
+    assert problem.message.startswith("does not fit in 20,0")

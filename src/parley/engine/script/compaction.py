@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Final, TypeAlias
 
 from parley.engine.script.observation import (
@@ -22,7 +22,7 @@ EVENT_NAMES: Final = frozenset(typing.get_args(EventName))
 DATA: Final = "structured-data"
 INVALIDATED: Final = "structured-data-invalidated"
 
-_Envelope: TypeAlias = tuple[StreamKey, str | None, str | None, str | None, object]
+_Envelope: TypeAlias = tuple[StreamKey, str | None, str | None, str | None, Hashable]
 
 
 def compacted(observation: Observation) -> Observation:
@@ -69,21 +69,22 @@ def _is_kept(event: AgentEvent) -> bool:
 def _with_taken_back(events: list[AgentEvent], taken_back: list[Structured]) -> list[AgentEvent]:
     """What was taken back without an event of its own gets one, before the event that took it back."""
     told = {stream_key(event) for event in events if event.type == DATA and "data" in event.model_fields_set}
-    whole = list(events)
+    untold: dict[StreamKey, list[AgentEvent]] = {}
     for output in taken_back:
         if stream_key(output) not in told:
-            at = next(
-                i
-                for i, e in enumerate(whole)
-                if e.type == INVALIDATED and stream_key(e) == stream_key(output)
-            )
             fields = {name: getattr(output, name) for name in output.model_fields_set}
-            whole.insert(at, AgentEvent(type=DATA, **{**fields, "status": "done"}))
+            event = AgentEvent(type=DATA, **{**fields, "status": "done"})
+            untold.setdefault(stream_key(output), []).append(event)
+    whole: list[AgentEvent] = []
+    for event in events:
+        if event.type == INVALIDATED:
+            whole += untold.pop(stream_key(event), ())
+        whole.append(event)
     return whole
 
 
 def _once(events: list[AgentEvent], final: tuple[Structured, ...]) -> Iterator[AgentEvent]:
-    shown = [_envelope(output) for output in final]
+    shown = {_envelope(output) for output in final}
     for event in events:
         if event.type == DATA and "data" in event.model_fields_set and _envelope(event) in shown:
             yield AgentEvent(**_fields_without_data(event))
@@ -96,4 +97,15 @@ def _fields_without_data(event: AgentEvent) -> dict[str, typing.Any]:
 
 
 def _envelope(item: Structured | AgentEvent) -> _Envelope:
-    return (stream_key(item), item.data_type, item.schema_id, item.schema_version, item.data)
+    return (stream_key(item), item.data_type, item.schema_id, item.schema_version, _hashable(item.data))
+
+
+def _hashable(data: object) -> Hashable:
+    """Equal for equal JSON. Numbers become texts: many of one hash are easily made, and slow to find."""
+    if isinstance(data, dict):
+        return frozenset((name, _hashable(value)) for name, value in data.items())
+    if isinstance(data, (list, tuple)):
+        return ("[", *map(_hashable, data))
+    if isinstance(data, int) or (isinstance(data, float) and data.is_integer()):
+        return ("#", str(int(data)))
+    return ("#", repr(data)) if isinstance(data, float) else data

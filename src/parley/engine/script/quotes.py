@@ -26,6 +26,8 @@ class Said:
             if not isinstance(value, str):
                 texts.append(json.dumps(value, ensure_ascii=False))
         self._texts = [_plain(text) for text in dict.fromkeys(texts)]
+        self.chars = sum(map(len, self._texts))
+        """Looked through for one quote, at most."""
 
     def has(self, quote: str) -> bool:
         """Whether `quote` was said: its parts, where it leaves something out, in this order within one text.

@@ -33,6 +33,8 @@ _WORDINGS: dict[str, str] = {
     "too_long": "must have at most {max_length} items",
     "literal_error": "must be {expected}",
 }
+MOST_PROBLEMS = 1_000
+"""Told one by one; nobody reads more, and a body of nonsense has millions."""
 _MOST_COMPARED_CHARS = 100
 """Of a name nobody knows: longer ones take long to compare and are no slips."""
 
@@ -52,7 +54,9 @@ def read_suite(data: object) -> Suite:
 
 
 def problems_of(error: ValidationError, shape: type[BaseModel]) -> list[Problem]:
-    """Pydantic's errors in our words, each with its path."""
+    """Pydantic's errors in our words, each with its path; too many are counted alone."""
+    if error.error_count() > MOST_PROBLEMS:
+        return [Problem("", f"does not fit in {error.error_count():,} places")]
     return [_problem(fault, shape) for fault in error.errors()]
 
 

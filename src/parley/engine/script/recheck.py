@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from parley.engine.checks.faults import CheckCouldNotRun
 from parley.engine.script.checks import checked
@@ -17,6 +18,14 @@ from parley.engine.script.selection import named_filters, selected
 from parley.engine.script.shapes import Named, Step
 from parley.engine.script.standing import attempt_status, step_status
 from parley.engine.script.status import Status
+from parley.engine.script.verdict import MAX_QUOTES
+
+MOST_SHOWN_CHARS: Final = 200
+"""Of a value in a problem: a record may repeat one of megabytes in every attempt."""
+MOST_LOOKED_THROUGH_CHARS: Final = 10**10
+"""Of evidence, once for each quote looked up in it: some ten seconds. Real records stay far below."""
+_READING: Final = 20
+"""To make a step's evidence ready takes as long as this many quotes."""
 
 
 def inconsistencies(record: AttemptRecord, plan: AttemptPlan) -> list[str]:
@@ -36,6 +45,12 @@ def missing_attempts(records: Sequence[AttemptRecord], plans: Sequence[AttemptPl
     return sorted({*planned} ^ {*sent} | twice)
 
 
+def shown(value: Any) -> str:
+    """A value as problems show it, cut where it is long."""
+    told = repr(value)
+    return told if len(told) <= MOST_SHOWN_CHARS else f"{told[:MOST_SHOWN_CHARS]}..."
+
+
 def _identity(record: AttemptRecord, plan: AttemptPlan) -> Iterator[str]:
     wanted = {
         "attempt_id": plan.attempt_id,
@@ -50,7 +65,7 @@ def _identity(record: AttemptRecord, plan: AttemptPlan) -> Iterator[str]:
     }
     for name, value in wanted.items():
         if getattr(record, name) != value:
-            yield f"{name} is {getattr(record, name)!r} and should be {value!r}"
+            yield f"{name} is {shown(getattr(record, name))} and should be {shown(value)}"
 
 
 def _steps(record: AttemptRecord, plan: AttemptPlan) -> Iterator[str]:
@@ -60,18 +75,45 @@ def _steps(record: AttemptRecord, plan: AttemptPlan) -> Iterator[str]:
     if len(record.steps) > len(plan.case.steps):
         yield "there are more steps than the case has"
         return
+    looking = _Looking()
     for step, written in zip(record.steps, plan.case.steps, strict=False):
         before = record.steps[: step.index]
-        for problem in _step(step, written, before, plan):
+        for problem in _step(step, written, before, plan, looking):
             yield f"step {step.index}: {problem}"
 
 
-def _step(step: StepRecord, written: Step, before: Sequence[StepRecord], plan: AttemptPlan) -> Iterator[str]:
+class _Looking:
+    """Looks quotes up, of one attempt as much as is bearable."""
+
+    def __init__(self) -> None:
+        self._left_chars = MOST_LOOKED_THROUGH_CHARS
+
+    def problem(self, step: StepRecord, said: Said) -> str | None:
+        """What is wrong with the quotes of a step."""
+        if any(len(one.quotes) > MAX_QUOTES for one in step.criteria):
+            return f"a verdict has more than {MAX_QUOTES} quotes"
+        quotes = [quote for one in step.criteria for quote in one.quotes]
+        self._left_chars -= said.chars * (_READING + len(quotes))
+        if self._left_chars < 0:
+            return "its evidence is too large for the quotes to be looked up"
+        if any(quote.found != said.has(quote.text) for quote in quotes):
+            return "its quotes are marked otherwise than they were said"
+        return None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more is looked up."""
+        return self._left_chars < 0
+
+
+def _step(
+    step: StepRecord, written: Step, before: Sequence[StepRecord], plan: AttemptPlan, looking: _Looking
+) -> Iterator[str]:
     if (step.input.message, step.input.resume) != (written.message, written.resume):
         yield "its input is not the case's"
     yield from _checks(step, written, before)
     yield from _evidence(step, plan)
-    yield from _criteria(step, written, before)
+    yield from _criteria(step, written, before, looking)
     over: Status | None = step.status if step.status in ("error", "cancelled") else None
     if step.status != step_status(step.checks, step.criteria, over):
         yield f"its status {step.status} does not follow from its parts"
@@ -119,7 +161,9 @@ def _evidence(step: StepRecord, plan: AttemptPlan) -> Iterator[str]:
         yield "its evidence does not follow from its observation"
 
 
-def _criteria(step: StepRecord, written: Step, before: Sequence[StepRecord]) -> Iterator[str]:
+def _criteria(
+    step: StepRecord, written: Step, before: Sequence[StepRecord], looking: _Looking
+) -> Iterator[str]:
     wanted = [(one.id, one.text) for one in written.expect.criteria]
     passed_checks = bool(step.checks) and all(check.passed for check in step.checks)
     if not step.criteria:
@@ -130,10 +174,10 @@ def _criteria(step: StepRecord, written: Step, before: Sequence[StepRecord]) -> 
         yield "its criteria are not the case's"
     elif not passed_checks or step.evidence is None:
         yield "it was judged although it could not be"
-    else:
-        said = Said(grade_requests(step, written, before, "full")[0].shown())
-        if any(quote.found != said.has(quote.text) for one in step.criteria for quote in one.quotes):
-            yield "its quotes are marked otherwise than they were said"
+    elif not looking.is_over:  # else it was told
+        problem = looking.problem(step, Said(grade_requests(step, written, before, "full")[0].shown()))
+        if problem:
+            yield problem
 
 
 def _whole(record: AttemptRecord, plan: AttemptPlan) -> Iterator[str]:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 from parley.engine.script.compaction import COMPACTION_VERSION
 from parley.engine.script.draft import AttemptPlan
-from parley.engine.script.recheck import inconsistencies
+from parley.engine.script.recheck import inconsistencies, shown
 from parley.engine.script.record import AttemptRecord, Provenance, RunRecord
 from parley.engine.script.revision import effective_evidence, suite_revision
 from parley.engine.script.rubric import RUBRIC_VERSION
 from parley.engine.script.shapes import Case
 from parley.engine.script.status import counts_of, highest
+
+MOST_TOLD: Final = 100
+"""Inconsistencies that are looked for; a run may have any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +29,17 @@ class Inconsistency:
 
 
 def run_inconsistencies(run: RunRecord) -> list[Inconsistency]:
-    """Everything in `run` that cannot have come of playing its suite; empty when it all fits.
+    """What in `run` cannot have come of playing its suite, the first `MOST_TOLD`; empty when it all fits.
 
     The suite has been read as a suite before. Verdicts are the judge's, and times the app's.
     """
+    return list(islice(_inconsistencies(run), MOST_TOLD))
+
+
+def _inconsistencies(run: RunRecord) -> Iterator[Inconsistency]:
     cases = {case.id: case for case in run.suite.cases}
-    found = [Inconsistency(None, problem) for problem in (*_whole(run), *_places(run, cases))]
+    yield from (Inconsistency(None, problem) for problem in _whole(run))
+    yield from (Inconsistency(None, problem) for problem in _places(run, cases))
     evidence = effective_evidence(run.suite)
     for attempt in run.attempts:
         if attempt.case_id not in cases:
@@ -45,8 +55,7 @@ def run_inconsistencies(run: RunRecord) -> list[Inconsistency]:
             judge=run.judge,
             provenance=Provenance(commit=run.commit, app_version=run.app_version),
         )
-        found += [Inconsistency(attempt.attempt_id, problem) for problem in _attempt(attempt, plan)]
-    return found
+        yield from (Inconsistency(attempt.attempt_id, problem) for problem in _attempt(attempt, plan))
 
 
 def _whole(run: RunRecord) -> Iterator[str]:
@@ -61,7 +70,7 @@ def _whole(run: RunRecord) -> Iterator[str]:
     }
     for name, value in wanted.items():
         if getattr(run, name) != value:
-            yield f"{name} is {getattr(run, name)!r} and should be {value!r}"
+            yield f"{name} is {shown(getattr(run, name))} and should be {shown(value)}"
 
 
 def _places(run: RunRecord, cases: dict[str, Case]) -> Iterator[str]:
@@ -71,9 +80,9 @@ def _places(run: RunRecord, cases: dict[str, Case]) -> Iterator[str]:
         of_case.setdefault(attempt.case_id, []).append(attempt.repetition)
     for case_id, repetitions in of_case.items():
         if case_id not in cases:
-            yield f"the suite has no case {case_id!r}"
+            yield f"the suite has no case {shown(case_id)}"
         elif sorted(repetitions) != list(range(1, len(repetitions) + 1)):
-            yield f"the repetitions of case {case_id!r} are not 1 to {len(repetitions)}"
+            yield f"the repetitions of case {shown(case_id)} are not 1 to {len(repetitions)}"
     for name in ("attempt_id", "session_id"):
         if len({getattr(attempt, name) for attempt in run.attempts}) < len(run.attempts):
             yield f"two attempts have one {name}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Final, Literal, TypeAlias
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
+
+from pydantic import StringConstraints
 
 from parley.engine.script.check import CheckRecord
 from parley.engine.script.faults import Phase
@@ -16,6 +18,8 @@ SCHEMA_VERSION: Final = 1
 UNKNOWN: Final = "unknown"
 """Stands, loudly, where nobody said which commit or version was tested."""
 Location: TypeAlias = Literal["app", "service"]
+RecordId: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+"""Of a run, an attempt or a session; runs are found by it, and an index holds no more."""
 
 
 class JudgeIdentity(Wire):
@@ -129,8 +133,8 @@ class AttemptRecord(Wire):
     payloads: ClassVar[frozenset[str]] = frozenset({"params"})
 
     schema_version: Literal[1] = SCHEMA_VERSION
-    attempt_id: str
-    session_id: str
+    attempt_id: RecordId
+    session_id: RecordId
     suite_id: str
     suite_revision: str
     case_id: str
@@ -162,7 +166,7 @@ class RunRecord(Wire):
     """One run of a suite: its attempts, in the order of cases and repetitions."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
-    run_id: str
+    run_id: RecordId
     suite_id: str
     suite_revision: str
     suite: Suite

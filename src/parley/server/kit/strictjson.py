@@ -17,6 +17,11 @@ EMPTY_BODY = "is empty; send a JSON object"
 MAX_DEPTH = 64
 """Objects and lists within one another; deeper bodies are refused (our choice)."""
 
+MAX_VALUES = 1_000_000
+"""In one text: ten bytes each in the largest body. What holds more is made to cost time and memory."""
+_LEAST_VALUE_BYTES = 2
+"""A digit and a comma."""
+
 
 class UnreadableJsonError(ValueError):
     """The text is not acceptable JSON. `field` is the dotted path, empty where it is the whole."""
@@ -44,6 +49,8 @@ def read(raw: bytes) -> Any:
         raise UnreadableJsonError(f"is nested deeper than {MAX_DEPTH} levels") from None
     except ValueError:
         raise UnreadableJsonError("holds a number with too many digits") from None
+    if len(raw) > MAX_VALUES * _LEAST_VALUE_BYTES and _has_too_many(value):
+        raise UnreadableJsonError(f"holds more than {MAX_VALUES:,} values")
     for problem, field in _faults(value, "", 0):
         raise UnreadableJsonError(problem, field)
     return value
@@ -65,6 +72,18 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         repeated = next(name for name, count in counts.items() if count > 1)
         raise UnreadableJsonError("is given twice", repeated if is_storable(repeated) else "")
     return found
+
+
+def _has_too_many(value: Any) -> bool:
+    left, seen = [value], 0
+    while left and seen <= MAX_VALUES:
+        one = left.pop()
+        seen += 1
+        if isinstance(one, dict):
+            left.extend(one.values())
+        elif isinstance(one, list):
+            left.extend(one)
+    return seen > MAX_VALUES
 
 
 def _faults(value: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:

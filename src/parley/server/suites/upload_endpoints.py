@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import ConfigDict, Field, ValidationError
@@ -38,9 +38,6 @@ from parley.server.script_judge.keyed import graded_for
 from parley.server.suites.begin import MOST_RUNS
 from parley.server.suites.schemas import Source
 from parley.server.suites.upload import Sent, keep_run, profile_of, sha256_of
-
-MOST_TOLD: Final = 100
-"""Inconsistencies that a refusal lists; a run may have any number."""
 
 router = room_router("/evals", "scripted suites")
 
@@ -129,7 +126,9 @@ def _checked(plain: dict[str, Any]) -> RunRecord:
         suite = read_suite(run.suite.wire())
     except ValidationError as invalid:
         problems = problems_of(invalid, RunRecord)
-        raise InvalidRequest.faults((f"run.{one.path}", one.message) for one in problems) from None
+        raise InvalidRequest.faults(
+            (f"run.{one.path}".rstrip("."), one.message) for one in problems
+        ) from None
     except SuiteInvalid as invalid:
         raise InvalidRequest.faults(
             (f"run.suite.{one.path}", one.message) for one in invalid.problems
@@ -139,5 +138,5 @@ def _checked(plain: dict[str, Any]) -> RunRecord:
     run = run.model_copy(update={"suite": suite})
     found = run_inconsistencies(run)
     if found:
-        raise RunInconsistent.of([(one.attempt_id, one.problem) for one in found[:MOST_TOLD]])
+        raise RunInconsistent.of([(one.attempt_id, one.problem) for one in found])
     return run

@@ -145,6 +145,28 @@ def test_output_that_was_taken_back_is_not_shown_as_final() -> None:
     assert [(event.type, event.data) for event in compact.events] == [("structured-data", 1), (GONE, None)]
 
 
+@pytest.mark.parametrize(
+    ("told", "final", "is_same"),
+    [(1, 1.0, True), (True, 1, True), ({"a": [1.5]}, {"a": [1.5]}, True), ("1", 1, False), ([], {}, False),
+     (["#", "1"], 1, False), (None, False, False), (10**30, 1e30, False)],
+)  # fmt: skip
+def test_copy_is_told_by_what_it_holds(told: Any, final: Any, is_same: bool) -> None:
+    output = Structured(stream_id="s", schema_id="a", data=final)
+    [event] = compacted(answers("x", events=[data(told)], outputs=[output]).observation).events
+    assert ("data" not in event.model_fields_set) == is_same
+
+
+def test_many_outputs_that_were_taken_back_stand_before_what_took_them_back() -> None:
+    """In time that grows with their number alone: a customer may send as many as a body holds."""
+    names = [str(number) for number in range(10_000)]
+    outputs = [Structured(stream_id=name, data=int(name)) for name in names]
+    gone = [AgentEvent(type=GONE, stream_id=name) for name in reversed(names)]
+    compact = compacted(answers("x", events=gone, outputs=outputs).observation)
+    assert [(event.type, event.stream_id) for event in compact.events] == [
+        (kind, name) for name in reversed(names) for kind in ("structured-data", GONE)
+    ]
+
+
 WHOLE = answers(
     "x",
     events=[data(1, stream="1"), data(0, stream="1", kind=GONE), data(2, stream="2", schema="b"),
