@@ -107,6 +107,15 @@ async def test_old_and_ended_connections_are_replaced(
     assert server.connections == 2
 
 
+async def test_no_more_connections_are_kept_than_may_be_in_use(serve: Any, stub_lookup: Any) -> None:
+    """A customer with a name for every call would fill the process with open sockets."""
+    server = await serve(answer())
+    async with guarded(stub_lookup(["127.0.0.1"]), limit=2) as wires:
+        for name in ("a", "b", "c", "a", "c"):
+            await call(wires, f"http://{name}.example:{server.port}/")
+    assert server.connections == 4, "c's was not kept, a's was used again and makes no room"
+
+
 async def test_place_is_waited_for_and_given_on(serve: Any, stub_lookup: Any) -> None:
     server = await serve(answer())
     async with guarded(stub_lookup(["127.0.0.1"]), limit=1) as wires:

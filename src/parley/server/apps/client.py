@@ -38,6 +38,7 @@ FULL: Final = "full"
 """The code of an app that has no room; it took nothing in."""
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses that mean: later."""
+_MASK: Final = b"[service key]"
 _MOST_TOLD: Final = 3
 
 
@@ -56,6 +57,7 @@ class AppClient:
         self._session = session
         self._call_s = call_s
         self._base = address.url.rstrip("/")
+        self._key = address.service_key.encode()
         self._headers = {"Authorization": f"Bearer {address.service_key}", "User-Agent": "Parley-Evals/1"}
 
     async def manifest(self) -> Manifest:
@@ -104,6 +106,8 @@ class AppClient:
                 max_body_bytes=most_bytes,
             )
             raw = answer.decoded(most_bytes + 1)
+            # Whatever answers may repeat what it was sent, and its words are shown.
+            raw = raw.replace(self._key, _MASK)
         except (ConnectFailed, DeadlinePassed) as fault:
             raise AppAway("app_unreachable", fault.message) from None
         except OutboundFault as fault:

@@ -65,17 +65,20 @@ class Guard:
 
 
 class Wires:
-    """Connections of this process, at most `limit` in use at once. With a guard they are customers'.
+    """Connections of this process, at most `limit` in use at once, and as many kept for later. With a
+    guard they are customers'.
 
     A guarded wire was resolved and checked before it was dialled, and is looked at before each use.
     """
 
     def __init__(self, *, limit: int, tls: ssl.SSLContext, guard: Guard | None = None) -> None:
         self._guard = guard
+        self._limit = limit
         self._tls = tls
         self._places = asyncio.Semaphore(limit)
         self._in_use: dict[Wire, Route] = {}
         self._idle: dict[Route, list[tuple[float, Wire]]] = {}
+        self._idle_count = 0
         self._sweep: asyncio.TimerHandle | None = None
         self._is_closed = False
         self._loop = asyncio.get_running_loop()
@@ -116,9 +119,10 @@ class Wires:
         """The call is over. The wire is kept if both sides may use it again."""
         route = self._in_use.pop(wire)
         self._places.release()
-        if self._is_closed or not wire.may_stay:
+        if self._is_closed or not wire.may_stay or self._idle_count >= self._limit:
             wire.close()
             return
+        self._idle_count += 1
         self._idle.setdefault(route, []).append((self._loop.time(), wire))
         if self._sweep is None:
             self._sweep = self._loop.call_later(IDLE_S, self._drop_idle)
@@ -130,6 +134,7 @@ class Wires:
             self._sweep.cancel()
         wires = [*self._in_use, *(wire for kept in self._idle.values() for _, wire in kept)]
         self._idle.clear()
+        self._idle_count = 0
         if wires:
             await asyncio.wait([self._loop.create_task(wire.closed()) for wire in wires], timeout=CLOSE_S)
 
@@ -138,6 +143,7 @@ class Wires:
         kept = self._idle.get(route)
         while kept:
             since, wire = kept.pop()
+            self._idle_count -= 1
             if self._loop.time() - since < IDLE_S and wire.is_open:
                 self._check(wire, route)
                 return wire
@@ -184,6 +190,7 @@ class Wires:
                 self._idle[route] = still
             else:
                 del self._idle[route]
+            self._idle_count -= len(kept) - len(still)
         if self._idle:
             self._sweep = self._loop.call_later(IDLE_S, self._drop_idle)
 

@@ -298,6 +298,7 @@ async def test_events_are_read_from_any_cursor_and_waited_for() -> None:
         await service.follow(plan)
         await service.get("attempts/attempt-1/events?cursor=-1", 400)
         await service.get("attempts/attempt-1/events?wait=600", 400)
+        await service.get(f"attempts/attempt-1/events?wait={'9' * 5_000}", 400)
         await service.get("attempts/nobody/events", 404)
 
 

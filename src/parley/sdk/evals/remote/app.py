@@ -116,6 +116,8 @@ class RemoteApp:
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[int, Mapping[str, Any]]:
         # Only the end of the path counts: what comes before is where the app is mounted.
         method, path = scope["method"], scope["path"].rstrip("/").split("/")
+        if "\x00" in scope["path"]:
+            raise _UNKNOWN  # no id, and nothing that a database could be asked for
         host = await self._started()
         match (method, *path[-3:]):
             case ("GET", *_, "manifest"):
@@ -220,7 +222,8 @@ def _request(body: Any) -> AttemptRequest:
 def _asked(scope: Scope) -> tuple[int, float]:
     query = parse_qs(bytes(scope.get("query_string", b"")).decode("latin-1"))
     cursor, wait = query.get("cursor", ["0"])[-1], query.get("wait", ["0"])[-1]
-    if not (cursor.isdecimal() and wait.isdecimal() and len(cursor) < 10 and int(wait) <= MAX_WAIT_S):
+    are_numbers = all(one.isdecimal() and len(one) < 10 for one in (cursor, wait))
+    if not are_numbers or int(wait) > MAX_WAIT_S:
         told = f"`cursor` is a number from 0, `wait` seconds up to {MAX_WAIT_S}."
         raise Declined(400, "invalid_request", told)
     return int(cursor), float(wait)
