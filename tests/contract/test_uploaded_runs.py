@@ -48,13 +48,13 @@ class Kind:
         return {"passed": True, "reason": "It is.", "evidence": ["was sent"]}
 
 
-async def run_of(*lost: str, **options: Any) -> RunRecord:
+async def run_of(*lost: str, suite: Any = SUITE, **options: Any) -> RunRecord:
     """A run in which some orders are lost."""
 
     async def agent(turn: Any) -> str:
         return "It is lost." if any(name in turn.text for name in lost) else "It was sent, dear customer."
 
-    return await Evals(agent=agent, suites=[SUITE], judge=Kind(), commit="abc").run(**options)
+    return await Evals(agent=agent, suites=[suite], judge=Kind(), commit="abc").run(**options)
 
 
 @pytest.fixture
@@ -106,6 +106,27 @@ async def test_run_is_kept_once_however_often_and_from_wherever_it_is_sent(
     assert hidden.status_code == 404
     with pytest.raises(Conflict):
         await upload_run(run.model_copy(update={"duration_ms": run.duration_ms + 1}), *key)
+
+
+async def test_late_repeat_does_not_bring_an_older_suite_back(stage: Stage, key: tuple[str, str]) -> None:
+    old, new = await run_of(), await run_of(suite={**SUITE, "onSemanticFailure": "continue"})
+    first = await upload_run(old, *key)
+    await upload_run(new, *key)
+
+    assert await upload_run(old, *key) == first
+
+    told = await stage.read(f"/api/v1/suites/{first.suite_id}")
+    assert (told["version"], told["script"]["suite"]["onSemanticFailure"]) == (2, "continue")
+
+
+async def test_run_id_names_one_run_whatever_its_suite(key: tuple[str, str]) -> None:
+    """Runs of two suites do not wait for each other; one of them is a conflict, never a fault of ours."""
+    runs = [await run_of(suite={**SUITE, "id": name}) for name in ("a", "b", "c", "d")]
+    same = [run.model_copy(update={"run_id": runs[0].run_id}) for run in runs]
+
+    kept = await asyncio.gather(*(upload_run(run, *key) for run in same), return_exceptions=True)
+
+    assert sorted(type(one).__name__ for one in kept) == ["Conflict"] * 3 + ["UploadedRun"], kept
 
 
 class CutOff(ServiceJudge):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 
 from parley.server.attempts.repository import PlanRepository
 from parley.server.db.repository import AccountScope
 from parley.server.db.session import Session
 from parley.server.db.tables import ScriptPlan
 from parley.server.errors import IdempotencyConflict
+
+_ANOTHER: Final = "Another run was sent under this id."
 
 
 async def find_sent(session: Session, scope: AccountScope, run_id: str, sha256: bytes) -> UUID | None:
@@ -21,12 +25,18 @@ async def find_sent(session: Session, scope: AccountScope, run_id: str, sha256: 
     if row is None:
         return None
     if row.run_sha256 != sha256:
-        raise IdempotencyConflict("Another run was sent under this id.")
+        raise IdempotencyConflict(_ANOTHER)
     found: UUID = row.evaluation_id
     return found
 
 
 async def mark_sent(session: Session, plan: ScriptPlan, run_id: str, sha256: bytes) -> None:
-    """Remember which run a plan is of. A twin that was quicker raises IntegrityError."""
+    """Remember which run a plan is of. Raises `IdempotencyConflict` where a run of another suite was quicker.
+
+    Nothing more can be written in this transaction then.
+    """
     plan.run_id, plan.run_sha256 = run_id, sha256
-    await session.flush()
+    try:
+        await session.flush()
+    except IntegrityError:
+        raise IdempotencyConflict(_ANOTHER) from None

@@ -57,11 +57,13 @@ async def keep_run(session: Session, scope: AccountScope, sent: Sent) -> Evaluat
     Its suite is stored under its id, as a new version where it changed. Raises `IdempotencyConflict`.
     """
     run = sent.run
-    suite = await _suite(session, scope, run)
+    suites = SentSuites(session, scope)
+    await suites.hold(str(scope.account_id), run.suite.id)
     before = await find_sent(session, scope, run.run_id, sent.sha256)
     if before is not None:
         return await read.require(session, scope, before)
     script = _stored(run)
+    suite = await _suite(suites, scope, run, script)
     row = await begin(session, scope, _new(sent, suite, script))
     plan = await keep_plan(session, scope, row.id, _script(run, script))
     await mark_sent(session, plan, run.run_id, sent.sha256)
@@ -69,11 +71,9 @@ async def keep_run(session: Session, scope: AccountScope, sent: Sent) -> Evaluat
     return await finalize(session, scope, row.id)
 
 
-async def _suite(session: Session, scope: AccountScope, run: RunRecord) -> Suite:
-    """The stored suite of a run, held until the transaction ends, so that twins follow one another."""
-    suites = SentSuites(session, scope)
-    await suites.hold(str(scope.account_id), run.suite.id)
-    script = _stored(run).written()
+async def _suite(suites: SentSuites, scope: AccountScope, run: RunRecord, stored: StoredScript) -> Suite:
+    """The stored suite of a run, as the run has it. It is held, so that twins follow one another."""
+    script = stored.written()
     row = await suites.find(run.suite.id)
     if row is None:
         made = Content(description=None, simulated=(), script=script, defaults={})
@@ -83,7 +83,7 @@ async def _suite(session: Session, scope: AccountScope, run: RunRecord) -> Suite
         )
     if row.content["script"] != script:
         row.content, row.version = {**row.content, "script": script}, row.version + 1
-        await session.flush()
+        await suites.session.flush()
     return row
 
 
