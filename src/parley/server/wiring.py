@@ -66,6 +66,7 @@ from parley.server.notifications.service import ChannelRules
 from parley.server.outbound.connector import guarded_session
 from parley.server.outbound.guard import OutboundPolicy
 from parley.server.outbound.lookup import SystemLookup
+from parley.server.queue.connections import redis_connections
 from parley.server.queue.jobs import RunQueue, arq_redis
 from parley.server.queue.pokes import Poke
 from parley.server.resources.reader import ResourceLimits, ResourceReader
@@ -266,10 +267,10 @@ async def _opened(settings: Settings, opened: AsyncExitStack) -> Services:
 
 def redis_pool(settings: Settings, timeout_s: float) -> ConnectionPool:
     """Connections whose commands take at most `timeout_s`."""
-    return ConnectionPool.from_url(
+    return redis_connections(
         settings.redis.url.get_secret_value(),
-        socket_timeout=timeout_s,
-        socket_connect_timeout=settings.redis.timeout_s,
+        timeout_s=timeout_s,
+        connect_timeout_s=settings.redis.timeout_s,
     )
 
 
