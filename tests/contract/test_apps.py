@@ -169,6 +169,7 @@ OTHERS: list[tuple[int, Any, str, str]] = [
     (302, b"", "app_misbehaved", "redirects are not followed"),
     (401, {"error": {"code": "key_refused", "message": "Wrong key."}}, "key_refused", "Wrong key."),
     (401, b"<html>", "app_misbehaved", "Status 401"),
+    (500, {"error": {"code": "c", "message": "m"}, "x": "x" * 64_000}, "app_unreachable", "Status 500"),
     (403, {"error": {"code": "no", "message": f"Bearer {SERVICE_KEY}?"}}, "no", "Bearer [service key]?"),
     (404, b"", "app_unreachable", "check address and mount"),
     (200, b"<html>hello</html>", "app_misbehaved", "no route of parley-evals"),

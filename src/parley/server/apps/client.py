@@ -141,6 +141,8 @@ def _unnamed(status: int) -> tuple[str, str]:
 
 
 def _error_in(raw: bytes) -> RouteError | None:
+    if len(raw) > MAX_ANSWER_BYTES:  # no error of a route, and slow to read
+        return None
     try:
         body = strictjson.read(raw)
         return RouteError.of_wire(body["error"]) if isinstance(body, dict) and "error" in body else None

@@ -9,7 +9,7 @@ from parley.engine.ports import Clock
 from parley.engine.script.attempt import Tell
 from parley.engine.script.following import Followed, Misbehaved
 from parley.engine.script.protocol import MAX_EVENT_BYTES, EventPage, State
-from parley.engine.script.record import AttemptRecord
+from parley.engine.script.record import AttemptRecord, StepRecord
 from parley.engine.script.work import Overdue, Stopped, bounded
 from parley.server.apps.faults import AppAway, AppRefused
 from parley.server.attempts.playing import Playing
@@ -35,6 +35,7 @@ class Following:
         self._tell = tell
         self._clock = clock
         self._heard_bytes = 0
+        self._kept: tuple[int | None, tuple[StepRecord, ...]] | None = None
         self._since_s: dict[State, float] = {}
         self._ends_by_s: float | None = None
 
@@ -106,9 +107,7 @@ class Following:
         if followed.record is not None:
             return followed.record.public()
         if page.events:
-            so_far = followed.so_far(self._clock.now_ms())
-            self._tell("case-progress", so_far, None, None)
-            await self._attempt.keep(so_far, cursor=followed.cursor, was_heard=True)
+            await self._keep()
             self._talk.heard()
         elif page.state == "refused":
             error = page.error
@@ -117,6 +116,16 @@ class Following:
         elif page.state == "done":
             raise Misbehaved("it is done and gave no record")
         return None
+
+    async def _keep(self) -> None:
+        """Keep what was heard. The record may have megabytes and is written again only with a new step."""
+        followed = self._followed
+        so_far = followed.so_far(self._clock.now_ms())
+        self._tell("case-progress", so_far, None, None)
+        content = (followed.started_at, so_far.steps)
+        is_new = content != self._kept
+        await self._attempt.keep(so_far if is_new else None, cursor=followed.cursor, was_heard=True)
+        self._kept = content
 
     def _refuse_overlong(self, state: State) -> None:
         now_s, rules = self._talk.now_s(), self._talk.rules
