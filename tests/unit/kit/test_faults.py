@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field, ValidationError
 
-from parley.server.kit.faults import invalid_request
-from parley.server.kit.schemas import Body, Unreadable
+from parley.server.kit.faults import MOST_FAULTS, invalid_request
+from parley.server.kit.schemas import MOST_UNKNOWN_FIELDS, Body, Unreadable
 
 
 class Circle(Body):
@@ -77,3 +77,14 @@ def test_message_counts_what_it_does_not_say() -> None:
         Drawing.model_validate({"titel": 1})
     error = invalid_request(caught.value.errors(), {"titel": 1}, Drawing)
     assert error.text == "The request is not valid: title: is required (and 1 more)."
+
+
+def test_a_flood_of_unknown_fields_is_one_fault() -> None:
+    body = {"title": "x", **{f"a{number}": 1 for number in range(MOST_UNKNOWN_FIELDS + 10)}}
+    assert faults(body) == {"": "must not have 1011 fields"}
+
+
+def test_faults_beyond_the_bound_are_counted() -> None:
+    found = faults({"title": "x", "shapes": [1] * (MOST_FAULTS + 500)})
+    assert len(found) == MOST_FAULTS + 1
+    assert found[""] == "has 500 more faults"

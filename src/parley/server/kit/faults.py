@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel
 
@@ -13,13 +13,18 @@ from parley.server.errors import InvalidRequest
 from parley.server.kit.strictjson import EMPTY_BODY
 from parley.server.kit.wording import problem_of
 
+MOST_FAULTS: Final = 1_000
+"""Told one by one; the rest is counted. A body may have hundreds of thousands, each slow to word."""
 _MOST_COMPARED_CHARS = 100
 """Of a name nobody knows: longer ones take long to compare and are no slips."""
 
 
-def invalid_request(errors: Iterable[Mapping[str, Any]], body: Any, schema: Any = None) -> InvalidRequest:
-    """All `errors` of a validation as one answer. `body` is what was sent, `schema` what was wanted."""
-    return InvalidRequest.faults(_fault(error, body, schema) for error in errors)
+def invalid_request(errors: Sequence[Mapping[str, Any]], body: Any, schema: Any = None) -> InvalidRequest:
+    """The `errors` of a validation as one answer. `body` is what was sent, `schema` what was wanted."""
+    faults = [_fault(error, body, schema) for error in errors[:MOST_FAULTS]]
+    if len(errors) > MOST_FAULTS:
+        faults.append(("", f"has {len(errors) - MOST_FAULTS:,} more faults"))
+    return InvalidRequest.faults(faults)
 
 
 def _fault(error: Mapping[str, Any], body: Any, schema: Any) -> tuple[str, str]:

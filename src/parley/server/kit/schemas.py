@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, Any, Generic, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
 from pydantic import (
@@ -36,6 +36,10 @@ class Unreadable:
     field: str = ""
 
 
+MOST_UNKNOWN_FIELDS: Final = 1_000
+"""Each is told by its name; a body may have hundreds of thousands, which would hold up everybody."""
+
+
 class Body(BaseModel):
     """The base of what a caller sends: strict types, unknown fields refused, texts as they are."""
 
@@ -50,6 +54,9 @@ class Body(BaseModel):
             )
         if isinstance(value, bytes | bytearray):
             raise PydanticCustomError("content_type", "send it as application/json")
+        most = MOST_UNKNOWN_FIELDS + len(cls.model_fields)
+        if isinstance(value, dict) and len(value) > most and cls.model_config.get("extra") == "forbid":
+            raise PydanticCustomError("too_many_fields", "must not have {sent} fields", {"sent": len(value)})
         return value
 
 
