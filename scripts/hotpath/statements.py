@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -14,6 +15,8 @@ from scripts.hotpath.plan import STATEMENTS_TARGET
 from scripts.hotpath.scripted import ScriptedLlms
 from scripts.hotpath.subjects import service
 
+_REACTED_S = 2.0
+"""After which all ends have been reacted to: those of the warm-up do not count, those of the load do."""
 _LOAD = Load(conversations=16, at_once=16, turns=10)
 
 
@@ -35,9 +38,11 @@ def statements(ground: Ground, llms: ScriptedLlms) -> Iterator[Figure]:
         running.direct(tenants, _LOAD)
         yield _figure("direct", api.counts)
         llms.pace()
+        time.sleep(_REACTED_S)
         api.counts.clear()
         worker.counts.clear()
         running.persisted(tenants, _LOAD)
+        time.sleep(_REACTED_S)
         started = sum(api.counts.values()) / _LOAD.conversations
         yield _figure("persisted", worker.counts, {"of the API to start a run": f"{started:.1f}"})
 

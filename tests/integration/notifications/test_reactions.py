@@ -168,8 +168,9 @@ async def test_any_interleaving_tells_what_the_policy_says(
         ends = await ends_of(session, tenant.scope, run_ids)
     health = Health()
     expected: list[str] = []
-    for end in ends:
-        health, news = after(health, Wishes(threshold=wishes["notification_threshold"], outcome=True), end)
+    for one in ends:
+        told = Wishes(threshold=wishes["notification_threshold"], outcome=True)
+        health, news = after(health, told, one.end)
         expected += news
     assert await kinds(database) == expected
     assert (await health_of(database, test_id))["consecutive_failures"] == health.failures

@@ -12,14 +12,13 @@ from parley.server.suites.repository import ProgressRepository
 from parley.server.suites.scores import score_of
 
 
-async def settle(session: Session, scope: AccountScope, run_ids: Sequence[UUID]) -> set[UUID]:
-    """Score the cases that these runs carried out, within the caller's transaction; which runs they were.
+async def settle(session: Session, scope: AccountScope, run_ids: Sequence[UUID]) -> None:
+    """Score the cases that these runs carried out, within the caller's transaction.
 
     Safe to repeat: a result that has ended stays as it is, that of a cancelled evaluation too.
     """
     if not run_ids:
-        return set()
+        return
     ends = await ProgressRepository(session, scope).ends(scope.account_id, run_ids)
     for end in ends:
         await scoring.score(session, scope, end.evaluation_id, end.result_id, score_of(end))
-    return {end.run_id for end in ends}

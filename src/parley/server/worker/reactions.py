@@ -66,15 +66,18 @@ async def react(session: Session, scope: AccountScope, teller: Teller, test_id: 
     if watched is None and not await watch.is_gone(session, scope, test_id):
         return False
     run_ids = await outbox.take(session, scope, outbox.RUN_ENDED, test_id)
-    of_suites = await settle(session, scope, run_ids)
+    ended = await ends_of(session, scope, run_ids)
+    await settle(session, scope, [one.end.run_id for one in ended if one.of_suite])
     if watched is None or not watched.is_live:
         return bool(run_ids)
     health, was_told = watched.health, False
     test = AboutTest(id=test_id, name=watched.name)
     # Runs of suites say nothing about the test's health: their evaluation is gated, and another gateway may
     # have been tried.
-    for end in await ends_of(session, scope, [run_id for run_id in run_ids if run_id not in of_suites]):
-        health, told_now = await teller.tell(session, scope, test, watched.wishes, health, end)
+    for one in ended:
+        if one.of_suite:
+            continue
+        health, told_now = await teller.tell(session, scope, test, watched.wishes, health, one.end)
         was_told = was_told or told_now
     if health != watched.health:
         await watch.remember(session, scope, test_id, health, was_told=was_told)
