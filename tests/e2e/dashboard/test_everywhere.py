@@ -20,6 +20,7 @@ async def test_links_reload_and_back_lead_where_they_should(dashboard: Seen, sta
     assert await page.title() == "Boots - Parley"
     await page.get_by_role("link", name="Edit").click()
     await dashboard.heading("Edit Boots")
+    await expect(page.get_by_role("heading", level=1)).to_be_focused()
     await page.go_back()
     await dashboard.heading("Boots")
     await page.go_forward()

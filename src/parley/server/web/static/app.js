@@ -48,11 +48,25 @@ async function show(path) {
   if (isOther) requestAnimationFrame(focusHeading);
 }
 
-/** Whoever reads by ear or keyboard goes on where the new page begins. */
+let headingToCome = null;
+
+/** Whoever reads by ear or keyboard goes on where the new page begins, unless they moved on before it was there. */
 function focusHeading() {
+  headingToCome?.disconnect();
+  if (focusedHeading()) return;
+  const before = document.activeElement;
+  headingToCome = new MutationObserver(() => {
+    const hasMoved = ![before, document.body].includes(document.activeElement);
+    if (hasMoved || focusedHeading()) headingToCome.disconnect();
+  });
+  headingToCome.observe(document.getElementById("main"), { childList: true, subtree: true });
+}
+
+function focusedHeading() {
   const heading = document.querySelector("main h1");
   heading?.setAttribute("tabindex", "-1");
   heading?.focus({ preventScroll: true });
+  return Boolean(heading);
 }
 
 function App() {
