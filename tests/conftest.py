@@ -45,6 +45,7 @@ from parley.server.db.tables import Table
 from parley.server.ops.local.shared_servers import Servers
 from parley.server.wiring import Services, open_services
 from tests.factories.accounts import Tenant, make_tenant
+from tests.listening import listening
 from tests.servers import running_servers
 
 SECRET_KEY = "a secret key for tests, long enough"
@@ -183,19 +184,8 @@ async def live_server(services: Services) -> AsyncIterator[LiveServer]:
 @contextlib.asynccontextmanager
 async def serving(services: Services) -> AsyncIterator[str]:
     """Serve the API while the block runs; gives its address."""
-    server = server_of(services)
-    task = asyncio.create_task(server.serve())
-    try:
-        async with asyncio.timeout(10):
-            while not server.started:
-                if task.done():
-                    task.result()
-                await asyncio.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        await task
+    async with listening(server_of(services)) as url:
+        yield url
 
 
 def settings_for(servers: Servers, database_url: str) -> Settings:

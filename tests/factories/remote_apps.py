@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,6 +13,7 @@ from parley.server.apps.schemas import AppCreate
 from parley.server.db.tables import RemoteApp
 from parley.server.wiring import Services
 from tests.factories.accounts import Tenant
+from tests.listening import listening
 
 SERVICE_KEY = "canary-service-key-of-more-than-32-characters"
 APP_BODY: dict[str, Any] = {
@@ -33,18 +33,6 @@ async def make_app(services: Services, tenant: Tenant, **fields: Any) -> RemoteA
 @asynccontextmanager
 async def app_served(asgi: Any) -> AsyncIterator[str]:
     """Serve an ASGI app on a free port of 127.0.0.1 while the block runs; gives its address."""
-    server = uvicorn.Server(
-        uvicorn.Config(asgi, host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1)
-    )
-    task = asyncio.create_task(server.serve())
-    try:
-        async with asyncio.timeout(10):
-            while not server.started:
-                if task.done():
-                    task.result()
-                await asyncio.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        await task
+    config = uvicorn.Config(asgi, host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1)
+    async with listening(uvicorn.Server(config)) as url:
+        yield url
